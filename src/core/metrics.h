@@ -1,0 +1,31 @@
+/* Counters and gauges of a daemon, written as Prometheus text. Fixed at compile time in one X-macro list per daemon is
+ * too rigid for labels, so metrics are registered once and then updated through a handle. Updating is an atomic add. */
+#ifndef AX_CORE_METRICS_H
+#define AX_CORE_METRICS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
+
+struct metric {
+    const char *name;   /* "ax_submitted_total" */
+    const char *labels; /* "" or "priority=\"high\",pool=\"email\"" (owned) */
+    const char *help;
+    enum metric_kind kind;
+    _Atomic int64_t value;
+    struct metric *next;
+};
+
+/* Registers (or finds) a metric. name and help are borrowed statics, labels is copied. Never NULL: out of memory gives a
+ * shared dummy that counts into nowhere. Any thread. The metric lives as long as the process. */
+struct metric *metrics_get(enum metric_kind kind, const char *name, const char *help, const char *labels);
+static inline void metric_add(struct metric *m, int64_t n) { atomic_fetch_add_explicit(&m->value, n, memory_order_relaxed); }
+static inline void metric_set(struct metric *m, int64_t v) { atomic_store_explicit(&m->value, v, memory_order_relaxed); }
+static inline int64_t metric_value(struct metric *m) { return atomic_load_explicit(&m->value, memory_order_relaxed); }
+
+/* Prometheus text of everything registered, grouped by name; caller frees. NULL: out of memory. */
+char *metrics_text(size_t *bytes);
+
+#endif

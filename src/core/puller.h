@@ -1,0 +1,32 @@
+/* Pull consumer pipeline: several pull requests outstanding on one consumer, written by hand to
+ * $JS.API.CONSUMER.MSG.NEXT (NATS-FACTS: nats.c 3.4's Fetch overflows). Loop lock held in every call and callback. */
+#ifndef AX_CORE_PULLER_H
+#define AX_CORE_PULLER_H
+
+#include <nats/nats.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/loop.h"
+
+struct puller;
+struct puller_events {
+    /* A message; taken by the callee, which destroys it. */
+    void (*message)(void *arg, natsMsg *msg);
+    /* The consumer does not answer or is gone: somebody should look (at most once a second). May be NULL. */
+    void (*lost)(void *arg);
+    void *arg;
+};
+
+/* stream, consumer: copied. */
+ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream, const char *consumer,
+                  const struct puller_events *events);
+void puller_free(struct puller *p);
+/* How many more messages the caller is ready to take now. Asks the server for what is not asked for yet. */
+void puller_want(struct puller *p, int n);
+/* Messages asked for and not yet come. */
+int puller_asked(const struct puller *p);
+/* Pulls are forgotten by a server that went away: ask again. */
+void puller_reconnected(struct puller *p);
+
+#endif
