@@ -1,0 +1,36 @@
+/* Defaults of the sanitizer run-times; ASAN_OPTIONS and the like still win. */
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__tsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void);
+
+const char *__asan_default_options(void)
+{
+    return "abort_on_error=0:exitcode=86:detect_stack_use_after_return=1:strict_string_checks=1";
+}
+
+const char *__ubsan_default_options(void)
+{
+    return "print_stacktrace=1:halt_on_error=1:exitcode=86";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "halt_on_error=1:exitcode=86:second_deadlock_stack=1:history_size=4";
+}
+
+/* The libraries are not instrumented: what they do among themselves looks unsynchronised and is not ours. */
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:libnats.so\n"
+           "called_from_lib:libmicrohttpd.so\n"
+           "called_from_lib:libcrypto.so\n"
+           "called_from_lib:libssl.so\n";
+}
+
+/* nats.c and OpenSSL keep per-process state until exit. */
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libnats.so\nleak:libcrypto.so\n";
+}

@@ -1,0 +1,131 @@
+# Tests by name: tests/unit/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py.
+#
+# A system test says how it wants to be run in comments within its first 20 lines:
+#   # ctest: serial        alone on the machine (it measures time)
+#   # ctest: timeout=300   seconds, default 120
+#   # ctest: sanitize      also with the sanitizer builds
+# The first twenty lines also tell `# ctest: sanitize=address` or `=thread` when only one of them makes sense.
+
+file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*.py)
+
+# How a test is run (tools, python, node modules) is looked up when it runs, not when the build is configured.
+set(RUN ${CMAKE_SOURCE_DIR}/scripts/run-test)
+
+# prefix: "" for this build, "asan." … for a nested one. bin: where its programs are.
+function(ax_add_unit_tests prefix bin)
+    foreach(file ${UNIT_TESTS})
+        get_filename_component(name ${file} NAME_WE)
+        add_test(NAME ${prefix}unit.${name} COMMAND ${bin}/${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        set_tests_properties(${prefix}unit.${name} PROPERTIES LABELS "unit" TIMEOUT 120)
+    endforeach()
+endfunction()
+
+function(ax_add_fuzz_tests prefix bin)
+    foreach(file ${FUZZ_TARGETS})
+        get_filename_component(name ${file} NAME_WE)
+        string(REGEX REPLACE "^fuzz_" "" short ${name})
+        set(found ${CMAKE_BINARY_DIR}/corpus/${short})
+        file(MAKE_DIRECTORY ${found})
+        set(seeds)
+        if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${short})
+            set(seeds ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${short})
+        endif()
+        math(EXPR timeout "${AX_FUZZ_SECONDS} + 60")
+        add_test(NAME ${prefix}fuzz.${short}
+            COMMAND ${bin}/${name} -max_total_time=${AX_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
+                -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/${name}- ${found} ${seeds}
+            WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        set_tests_properties(${prefix}fuzz.${short} PROPERTIES LABELS "fuzz" TIMEOUT ${timeout})
+    endforeach()
+endfunction()
+
+# sanitizer: "" for a plain build (all tests), else address or thread (those that ask for it).
+function(ax_add_system_tests prefix bin sanitizer)
+    foreach(file ${SYSTEM_TESTS})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+        file(STRINGS ${file} lines LIMIT_COUNT 20 ENCODING UTF-8)
+        set(timeout 120)
+        set(serial FALSE)
+        set(sanitize FALSE)
+        foreach(line ${lines})
+            if(line MATCHES "^# ctest: serial")
+                set(serial TRUE)
+            elseif(line MATCHES "^# ctest: timeout=([0-9]+)")
+                set(timeout ${CMAKE_MATCH_1})
+            elseif(line MATCHES "^# ctest: sanitize(=([a-z]+))?")
+                if(NOT CMAKE_MATCH_2 OR CMAKE_MATCH_2 STREQUAL sanitizer)
+                    set(sanitize TRUE)
+                endif()
+            endif()
+        endforeach()
+        if(sanitizer AND NOT sanitize)
+            continue()
+        endif()
+        get_filename_component(name ${file} NAME_WE)
+        string(REGEX REPLACE "^test_" "" short ${name})
+        set(test ${prefix}system.${short})
+        add_test(NAME ${test} COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        set_tests_properties(${test} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
+            SKIP_RETURN_CODE 77
+            ENVIRONMENT "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+    endforeach()
+endfunction()
+
+# ---- programs of the tests
+
+if(UNIT_TESTS)
+    pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+endif()
+if(UNIT_TESTS AND CMOCKA_FOUND)
+    foreach(file ${UNIT_TESTS})
+        get_filename_component(name ${file} NAME_WE)
+        add_executable(${name} ${file})
+        target_link_libraries(${name} PRIVATE ax_flags ax_ingress ax_dispatch ax_core PkgConfig::CMOCKA)
+    endforeach()
+    ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+elseif(UNIT_TESTS)
+    message(STATUS "cmocka is not installed: no unit tests (scripts/setup test installs it)")
+endif()
+
+if(AX_FUZZ)
+    foreach(file ${FUZZ_TARGETS})
+        get_filename_component(name ${file} NAME_WE)
+        add_executable(${name} ${file})
+        target_link_libraries(${name} PRIVATE ax_flags ax_ingress ax_dispatch ax_core)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+    ax_add_fuzz_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+endif()
+
+ax_add_system_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} "${AX_SANITIZE}")
+
+# ---- the same sources built for finding faults, below this build, their tests in this ctest
+
+function(ax_nested name)
+    ExternalProject_Add(${name}
+        SOURCE_DIR ${CMAKE_SOURCE_DIR}
+        BINARY_DIR ${CMAKE_BINARY_DIR}/${name}
+        PREFIX ${CMAKE_BINARY_DIR}/${name}-steps
+        CMAKE_ARGS -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} -DAX_WERROR=${AX_WERROR} ${ARGN}
+        BUILD_ALWAYS TRUE
+        USES_TERMINAL_CONFIGURE TRUE USES_TERMINAL_BUILD TRUE
+        INSTALL_COMMAND "" TEST_COMMAND "")
+endfunction()
+
+if(AX_CHECKS)
+    ax_nested(asan -DAX_SANITIZE=address)
+    ax_add_unit_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin)
+    ax_add_system_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin address)
+
+    ax_nested(tsan -DAX_SANITIZE=thread)
+    ax_add_unit_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin)
+    ax_add_system_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin thread)
+
+    if(FUZZ_TARGETS)
+        find_program(CLANG NAMES clang REQUIRED)
+        ax_nested(fuzz -DCMAKE_C_COMPILER=${CLANG} -DAX_FUZZ=ON -DAX_SANITIZE=address)
+        ax_add_fuzz_tests("" ${CMAKE_BINARY_DIR}/fuzz/bin)
+    endif()
+endif()
