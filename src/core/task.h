@@ -39,6 +39,8 @@ struct task {
     int64_t backoff_ms; /* base; 0: not given (the pool's default) */
     int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
     int64_t expires_ns; /* AX time; 0: none */
+    int64_t expires_in_ms; /* submit only: Ax-Expires given as a duration from now; the caller, who has the clock, turns
+                            * it into expires_ns; 0: none */
     int64_t delay_ms;   /* submit only; -1: none */
     int64_t at_ns;      /* submit only, AX time; 0: none */
     const char *cron;   /* submit only; NULL: none */
@@ -61,6 +63,10 @@ ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p);
 ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes, void **unpacked,
                        struct problem *p);
 void task_proto_free(void *unpacked);
+
+/* The headers of a message whose body is protobuf: its fields stand in the body, so a header of AX's (or Nats-Msg-Id)
+ * beside Ax-Schema would be ignored silently; it is refused instead (AX_E_INVALID). */
+ax_err task_check_proto_headers(natsMsg *msg, struct problem *p);
 
 /* A batch (ax.v1.TaskBatch): unpacks, then hands out one task at a time. */
 ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count, struct problem *p);
