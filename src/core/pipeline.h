@@ -56,6 +56,12 @@ ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int
 ax_err pipeline_request(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t timeout_ms,
                         pipeline_cb cb, void *arg);
 
+/* A request with several answers (batched direct get): cb for each until it returns false; AX_E_TIMEOUT when none has
+ * come for idle_ms, after which it is over whatever cb returns. */
+typedef bool (*pipeline_many_cb)(void *arg, const struct answer *a);
+ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t idle_ms,
+                             pipeline_many_cb cb, void *arg);
+
 /* STREAM.MSG.GET through the leader (never a stale replica): by subject (last message there; wildcards allowed) or by
  * sequence (subject NULL). cb: AX_OK and *found filled, AX_E_NOT_FOUND, or an error. */
 struct stored_msg {

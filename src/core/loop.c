@@ -1,0 +1,324 @@
+#include "core/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* nats.c attaches one socket per connection; a daemon has one connection. Slots are never freed while the loop lives:
+ * the epoll thread may hold an event for a slot that another thread is just detaching. */
+#define SOCKS_MAX 4
+
+struct sock {
+    struct loop *loop;
+    natsConnection *nc;
+    pthread_mutex_t lock; /* guards fd and events against attach/detach from nats.c's threads */
+    int fd;               /* -1: none */
+    uint32_t events;
+    bool added;
+    bool used;
+};
+
+struct loop {
+    struct clock *clock;
+    pthread_mutex_t lock;
+    int epoll_fd, wake_fd, signal_fd;
+    atomic_bool stopping;
+    pthread_t owner; /* thread of loop_run */
+    bool running;
+    struct loop_timer **heap; /* 1-based binary heap by due_ns */
+    int heap_count, heap_cap;
+    struct sock socks[SOCKS_MAX];
+};
+
+static void set_wakeup(struct loop *l)
+{
+    uint64_t one = 1;
+    ssize_t n = write(l->wake_fd, &one, sizeof one);
+    (void) n; /* full counter: a wake-up is pending already */
+}
+
+static ax_err add_fd(struct loop *l, int fd)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
+    if (fd < 0 || epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
+        return AX_E_IO;
+    return AX_OK;
+}
+
+void loop_block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+ax_err loop_new(struct loop **out, struct clock *clock)
+{
+    struct loop *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return AX_E_NOMEM;
+    l->clock = clock;
+    pthread_mutex_init(&l->lock, NULL);
+    for (int i = 0; i < SOCKS_MAX; i++) {
+        l->socks[i].fd = -1;
+        pthread_mutex_init(&l->socks[i].lock, NULL);
+    }
+    l->heap_cap = 64;
+    l->heap = calloc((size_t) l->heap_cap, sizeof *l->heap);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (l->heap == NULL || l->epoll_fd < 0 || add_fd(l, l->wake_fd) != AX_OK || add_fd(l, l->signal_fd) != AX_OK) {
+        loop_free(l);
+        return AX_E_IO;
+    }
+    *out = l;
+    return AX_OK;
+}
+
+void loop_free(struct loop *l)
+{
+    if (l == NULL)
+        return;
+    if (l->epoll_fd >= 0)
+        close(l->epoll_fd);
+    if (l->wake_fd >= 0)
+        close(l->wake_fd);
+    if (l->signal_fd >= 0)
+        close(l->signal_fd);
+    for (int i = 0; i < SOCKS_MAX; i++)
+        pthread_mutex_destroy(&l->socks[i].lock);
+    pthread_mutex_destroy(&l->lock);
+    free(l->heap);
+    free(l);
+}
+
+void loop_enter(struct loop *l)
+{
+    pthread_mutex_lock(&l->lock);
+}
+
+void loop_leave(struct loop *l)
+{
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct clock *loop_clock(struct loop *l)
+{
+    return l->clock;
+}
+
+static void heap_place(struct loop *l, int i, struct loop_timer *t)
+{
+    l->heap[i] = t;
+    t->heap_index = i;
+}
+
+static void heap_up(struct loop *l, int i)
+{
+    struct loop_timer *t = l->heap[i];
+    for (; i > 1 && l->heap[i / 2]->due_ns > t->due_ns; i /= 2)
+        heap_place(l, i, l->heap[i / 2]);
+    heap_place(l, i, t);
+}
+
+static void heap_down(struct loop *l, int i)
+{
+    struct loop_timer *t = l->heap[i];
+    for (;;) {
+        int child = 2 * i;
+        if (child > l->heap_count)
+            break;
+        if (child < l->heap_count && l->heap[child + 1]->due_ns < l->heap[child]->due_ns)
+            child++;
+        if (l->heap[child]->due_ns >= t->due_ns)
+            break;
+        heap_place(l, i, l->heap[child]);
+        i = child;
+    }
+    heap_place(l, i, t);
+}
+
+void loop_timer_stop(struct loop *l, struct loop_timer *t)
+{
+    int i = t->heap_index;
+    if (i == 0)
+        return;
+    struct loop_timer *last = l->heap[l->heap_count--];
+    t->heap_index = 0;
+    if (last == t)
+        return;
+    heap_place(l, i, last);
+    heap_up(l, i);
+    heap_down(l, last->heap_index);
+}
+
+void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns, void (*fire)(void *), void *arg)
+{
+    loop_timer_stop(l, t);
+    if (l->heap_count + 1 >= l->heap_cap) {
+        struct loop_timer **grown = realloc(l->heap, (size_t) l->heap_cap * 2 * sizeof *grown);
+        if (grown == NULL)
+            abort(); /* a timer that never fires would stall silently: die and be restarted instead */
+        l->heap = grown;
+        l->heap_cap *= 2;
+    }
+    t->due_ns = loop_now_ns(l) + (delay_ns > 0 ? delay_ns : 0);
+    t->fire = fire;
+    t->arg = arg;
+    l->heap_count++;
+    heap_place(l, l->heap_count, t);
+    heap_up(l, l->heap_count);
+    if (t->heap_index == 1 && l->running && !pthread_equal(pthread_self(), l->owner))
+        set_wakeup(l);
+}
+
+void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *), void *arg)
+{
+    loop_timer_start_ns(l, t, delay_ms * 1000000, fire, arg);
+}
+
+/* Fires what is due; returns the epoll timeout until the next timer. */
+static int run_timers(struct loop *l)
+{
+    int timeout_ms = -1;
+    loop_enter(l);
+    int64_t now = loop_now_ns(l);
+    while (l->heap_count > 0 && l->heap[1]->due_ns <= now) {
+        struct loop_timer *t = l->heap[1];
+        loop_timer_stop(l, t);
+        t->fire(t->arg);
+    }
+    if (l->heap_count > 0) {
+        int64_t wait = l->heap[1]->due_ns - loop_now_ns(l);
+        timeout_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int) ((wait + 999999) / 1000000);
+    }
+    loop_leave(l);
+    return timeout_ms;
+}
+
+static void serve_sock(struct sock *s, uint32_t events)
+{
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        natsConnection_ProcessReadEvent(s->nc);
+    if (events & EPOLLOUT)
+        natsConnection_ProcessWriteEvent(s->nc);
+}
+
+int loop_run(struct loop *l)
+{
+    struct epoll_event events[8];
+    int caught = 0;
+    loop_enter(l);
+    l->owner = pthread_self();
+    l->running = true;
+    loop_leave(l);
+    while (!atomic_load(&l->stopping) && caught == 0) {
+        int n = epoll_wait(l->epoll_fd, events, 8, run_timers(l));
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.ptr != NULL) {
+                serve_sock(events[i].data.ptr, events[i].events);
+                continue;
+            }
+            uint64_t count;
+            ssize_t got = read(l->wake_fd, &count, sizeof count);
+            (void) got;
+            struct signalfd_siginfo info;
+            if (read(l->signal_fd, &info, sizeof info) == (ssize_t) sizeof info)
+                caught = (int) info.ssi_signo;
+        }
+    }
+    loop_enter(l);
+    l->running = false;
+    atomic_store(&l->stopping, false);
+    loop_leave(l);
+    return caught;
+}
+
+void loop_stop(struct loop *l)
+{
+    atomic_store(&l->stopping, true);
+    set_wakeup(l);
+}
+
+/* Brings epoll in line with what nats.c wants. A socket without interest is taken out altogether: EPOLLHUP is reported
+ * for it otherwise, and a connection that is down would spin the loop. s->lock held. */
+static natsStatus update(struct sock *s, uint32_t events)
+{
+    if (s->fd < 0 || events == s->events)
+        return NATS_OK;
+    struct epoll_event ev = {.events = events, .data.ptr = s};
+    int op = events == 0 ? EPOLL_CTL_DEL : s->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    int rc = epoll_ctl(s->loop->epoll_fd, op, s->fd, &ev);
+    if (rc != 0 && op != EPOLL_CTL_DEL)
+        return NATS_IO_ERROR;
+    s->added = events != 0;
+    s->events = events;
+    return NATS_OK;
+}
+
+static natsStatus change(void *user_data, uint32_t bit, bool add)
+{
+    struct sock *s = user_data;
+    pthread_mutex_lock(&s->lock);
+    natsStatus st = update(s, add ? s->events | bit : s->events & ~bit);
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+natsStatus loop_attach(void **user_data, void *loop, natsConnection *nc, natsSock socket)
+{
+    struct loop *l = loop;
+    struct sock *s = *user_data;
+    for (int i = 0; s == NULL && i < SOCKS_MAX; i++) {
+        if (!l->socks[i].used)
+            s = &l->socks[i];
+    }
+    if (s == NULL)
+        return NATS_INSUFFICIENT_BUFFER;
+    pthread_mutex_lock(&s->lock);
+    s->used = true;
+    s->loop = l;
+    s->nc = nc;
+    s->fd = socket; /* a former one was closed by nats.c, which took it out of epoll */
+    s->events = 0;
+    s->added = false;
+    natsStatus st = update(s, EPOLLIN);
+    pthread_mutex_unlock(&s->lock);
+    *user_data = s;
+    return st;
+}
+
+natsStatus loop_read(void *user_data, bool add)
+{
+    return change(user_data, EPOLLIN, add);
+}
+
+natsStatus loop_write(void *user_data, bool add)
+{
+    return change(user_data, EPOLLOUT, add);
+}
+
+natsStatus loop_detach(void *user_data)
+{
+    struct sock *s = user_data;
+    pthread_mutex_lock(&s->lock);
+    update(s, 0);
+    s->fd = -1;
+    pthread_mutex_unlock(&s->lock);
+    return NATS_OK;
+}

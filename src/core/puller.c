@@ -1,0 +1,198 @@
+#include "core/puller.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/connect.h"
+#include "core/names.h"
+
+#define PULLS_MAX 16
+#define EXPIRES_MS 10000      /* a pull the server forgot is noticed this late at worst, without heartbeats */
+#define EXPIRES_GRACE_MS 2000
+#define LOST_WAIT_MS 1000
+
+struct pull {
+    uint64_t id; /* 0: free */
+    int left;    /* messages still to come, as far as can be told */
+    int64_t over_ns;
+};
+
+struct puller {
+    natsConnection *nc;
+    struct loop *loop;
+    natsSubscription *sub;
+    struct puller_events events;
+    char inbox[48]; /* without the last token */
+    char api[192];
+    struct pull pulls[PULLS_MAX];
+    uint64_t next_id;
+    int asked, wanted;
+    int64_t not_before_ns; /* after a "lost": a pause before the next pull */
+    struct loop_timer timer;
+};
+
+static void ask(struct puller *p);
+
+static void on_timer(void *arg)
+{
+    struct puller *p = arg;
+    int64_t now = loop_now_ns(p->loop);
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].over_ns <= now) {
+            p->asked -= p->pulls[i].left;
+            p->pulls[i].id = 0;
+        }
+    }
+    ask(p);
+}
+
+static void arm(struct puller *p)
+{
+    int64_t due = p->not_before_ns > loop_now_ns(p->loop) ? p->not_before_ns : INT64_MAX;
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].over_ns < due)
+            due = p->pulls[i].over_ns;
+    }
+    if (due != INT64_MAX && (p->timer.heap_index == 0 || p->timer.due_ns > due))
+        loop_timer_start_ns(p->loop, &p->timer, due - loop_now_ns(p->loop), on_timer, p);
+}
+
+/* One pull for what is wanted and not yet asked for; not for a few more while many are on their way. */
+static void ask(struct puller *p)
+{
+    int missing = p->wanted - p->asked;
+    int slot = -1;
+    int64_t now = loop_now_ns(p->loop);
+    for (int i = 0; i < PULLS_MAX && slot < 0; i++) {
+        if (p->pulls[i].id == 0)
+            slot = i;
+    }
+    if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 && p->not_before_ns <= now) {
+        char reply[80], body[96];
+        uint64_t id = ++p->next_id;
+        snprintf(reply, sizeof reply, "%s%" PRIx64, p->inbox, id);
+        int n = snprintf(body, sizeof body, "{\"batch\":%d,\"expires\":%lld}", missing, EXPIRES_MS * 1000000LL);
+        if (natsConnection_PublishRequest(p->nc, p->api, reply, body, n) == NATS_OK) {
+            p->pulls[slot] = (struct pull){id, missing, now + (EXPIRES_MS + EXPIRES_GRACE_MS) * 1000000LL};
+            p->asked += missing;
+        } else {
+            p->not_before_ns = now + LOST_WAIT_MS * 1000000LL;
+        }
+    }
+    arm(p);
+}
+
+static void on_status(struct puller *p, const char *subject, natsMsg *msg)
+{
+    const char *status = NULL, *pending = NULL;
+    if (natsMsg_IsNoResponders(msg))
+        status = "503";
+    else if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL || strcmp(status, "100") == 0)
+        return;
+    uint64_t id = strtoull(subject + strlen(p->inbox), NULL, 16);
+    natsMsgHeader_Get(msg, "Nats-Pending-Messages", &pending);
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != id)
+            continue;
+        /* The server's count is exact; ours may have taken a message off another pull. */
+        p->asked -= pending != NULL ? atoi(pending) : p->pulls[i].left;
+        if (p->asked < 0)
+            p->asked = 0;
+        p->pulls[i].id = 0;
+    }
+    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: nobody home. */
+    if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0 && p->not_before_ns <= loop_now_ns(p->loop)) {
+        p->not_before_ns = loop_now_ns(p->loop) + LOST_WAIT_MS * 1000000LL;
+        if (p->events.lost != NULL)
+            p->events.lost(p->events.arg);
+    }
+}
+
+static void count_message(struct puller *p)
+{
+    if (p->asked > 0)
+        p->asked--;
+    if (p->wanted > 0)
+        p->wanted--;
+    struct pull *oldest = NULL;
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].left > 0 && (oldest == NULL || p->pulls[i].id < oldest->id))
+            oldest = &p->pulls[i];
+    }
+    if (oldest != NULL && --oldest->left == 0)
+        oldest->id = 0;
+}
+
+static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct puller *p = closure;
+    loop_enter(p->loop);
+    const char *subject = natsMsg_GetSubject(msg);
+    if (strncmp(subject, p->inbox, strlen(p->inbox)) == 0) {
+        on_status(p, subject, msg);
+        natsMsg_Destroy(msg);
+        ask(p);
+    } else {
+        count_message(p);
+        p->events.message(p->events.arg, msg);
+    }
+    loop_leave(p->loop);
+}
+
+ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream, const char *consumer,
+                  const struct puller_events *events)
+{
+    struct puller *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return AX_E_NOMEM;
+    p->nc = nc;
+    p->loop = l;
+    p->events = *events;
+    snprintf(p->api, sizeof p->api, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
+    char id[TASK_ID_CHARS + 1], subject[56];
+    name_new_id(id);
+    snprintf(p->inbox, sizeof p->inbox, "_INBOX.%.30s.", id);
+    snprintf(subject, sizeof subject, "%s*", p->inbox);
+    natsStatus s = natsConnection_Subscribe(&p->sub, nc, subject, on_message, p);
+    if (s == NATS_OK)
+        s = natsSubscription_SetPendingLimits(p->sub, -1, -1);
+    if (s != NATS_OK) {
+        natsSubscription_Destroy(p->sub);
+        free(p);
+        return connect_error(s);
+    }
+    *out = p;
+    return AX_OK;
+}
+
+void puller_free(struct puller *p)
+{
+    if (p == NULL)
+        return;
+    loop_timer_stop(p->loop, &p->timer);
+    natsSubscription_Destroy(p->sub);
+    free(p);
+}
+
+void puller_want(struct puller *p, int n)
+{
+    p->wanted = n;
+    ask(p);
+}
+
+int puller_asked(const struct puller *p)
+{
+    return p->asked;
+}
+
+void puller_reconnected(struct puller *p)
+{
+    memset(p->pulls, 0, sizeof p->pulls);
+    p->asked = 0;
+    p->not_before_ns = 0;
+    ask(p);
+}
