@@ -1,0 +1,243 @@
+#include "core/settings.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/backoff.h"
+#include "core/clock.h"
+
+#define SHOWN_MAX 80 /* characters of a foreign value that an error message repeats */
+#define HOUR_MS 3600000LL
+#define DAY_MS (24 * HOUR_MS)
+
+enum kind { REAL, INT64, INT32, UINT32, DURATION };
+
+static const struct field {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    double min, max; /* durations: ms */
+} fields[] = {
+    {"rate", REAL, offsetof(struct settings, rate), 0, 1e6},
+    {"burst", REAL, offsetof(struct settings, burst), 1, 1e6},
+    {"batch", INT64, offsetof(struct settings, batch), 1, 1000},
+    {"share", REAL, offsetof(struct settings, share), 0, 0.5},
+    {"max_retry", INT32, offsetof(struct settings, max_retry), 0, 1000},
+    {"backoff", DURATION, offsetof(struct settings, backoff_ms), 1, HOUR_MS},
+    {"backoff_cap", DURATION, offsetof(struct settings, backoff_cap_ms), 1, DAY_MS},
+    {"max_timeouts", UINT32, offsetof(struct settings, max_timeouts), 0, 1000},
+    {"window", DURATION, offsetof(struct settings, window_ms), 60000, 7 * DAY_MS},
+};
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+#define FIELD_NAMES "rate, burst, batch, share, max_retry, backoff, backoff_cap, max_timeouts, window"
+
+static double burst_for(double rate)
+{
+    return fmax(1, rate / 5);
+}
+
+static const struct field *find_field(const char *name)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (strcmp(fields[i].name, name) == 0) {
+            return &fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* A value as it was given, in one line of plain ASCII, cut to a readable length. */
+static const char *show(const json_t *value, char buf[SHOWN_MAX + 4])
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    snprintf(buf, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, text ? text : "?", text && strlen(text) > SHOWN_MAX ? "..." : "");
+    free(text);
+    return buf;
+}
+
+static const char *show_text(const char *s, char buf[SHOWN_MAX + 4])
+{
+    json_t *value = json_stringn(s, strnlen(s, SHOWN_MAX + 1));
+    show(value, buf);
+    json_decref(value);
+    return buf;
+}
+
+static ax_err unknown_field(const char *name, struct problem *p)
+{
+    char shown[SHOWN_MAX + 4];
+    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: " FIELD_NAMES, show_text(name, shown));
+}
+
+static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)
+{
+    char shown[SHOWN_MAX + 4], least[48], most[48];
+    show(value, shown);
+    if (f->kind == DURATION) {
+        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"", f->name,
+                           shown, clock_format_duration((int64_t)f->min, least),
+                           clock_format_duration((int64_t)f->max, most));
+    }
+    return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g", f->name, shown,
+                       f->kind == REAL ? "number" : "whole number", f->min, f->max);
+}
+
+static ax_err put_field(struct settings *s, const struct field *f, const json_t *value, struct problem *p)
+{
+    void *at = (char *)s + f->offset;
+    if (f->kind == DURATION) {
+        int64_t ms;
+        const char *text = json_string_value(value);
+        if (text == NULL || !clock_parse_duration(text, (int64_t)f->max, &ms) || ms < (int64_t)f->min) {
+            return out_of_range(f, value, p);
+        }
+        *(int64_t *)at = ms;
+        return AX_OK;
+    }
+    if (f->kind == REAL ? !json_is_number(value) : !json_is_integer(value)) {
+        return out_of_range(f, value, p);
+    }
+    double n = json_number_value(value);
+    if (!(n >= f->min && n <= f->max)) {
+        return out_of_range(f, value, p);
+    }
+    switch (f->kind) {
+    case REAL: *(double *)at = n; break;
+    case INT64: *(int64_t *)at = (int64_t)n; break;
+    case INT32: *(int32_t *)at = (int32_t)n; break;
+    default: *(uint32_t *)at = (uint32_t)n; break;
+    }
+    return AX_OK;
+}
+
+static json_t *get_field(const struct settings *s, const struct field *f)
+{
+    const void *at = (const char *)s + f->offset;
+    char text[48];
+    switch (f->kind) {
+    case REAL: {
+        double n = *(const double *)at;
+        return n == floor(n) ? json_integer((json_int_t)n) : json_real(n);
+    }
+    case INT64: return json_integer(*(const int64_t *)at);
+    case INT32: return json_integer(*(const int32_t *)at);
+    case UINT32: return json_integer(*(const uint32_t *)at);
+    default: return json_string(clock_format_duration(*(const int64_t *)at, text));
+    }
+}
+
+static ax_err bad_json(const json_error_t *e, struct problem *p)
+{
+    char why[JSON_ERROR_TEXT_LENGTH];
+    snprintf(why, sizeof(why), "%s", e->text);
+    for (char *c = why; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') {
+            *c = '?'; /* the text repeats bytes of the input */
+        }
+    }
+    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why, e->line, e->column);
+}
+
+void settings_default(struct settings *s)
+{
+    *s = (struct settings){.rate = 0,
+                           .burst = 1,
+                           .batch = 20,
+                           .share = 0.05,
+                           .max_retry = 3,
+                           .backoff_ms = BACKOFF_BASE_MS,
+                           .backoff_cap_ms = BACKOFF_CAP_MS,
+                           .max_timeouts = 10,
+                           .window_ms = 7 * DAY_MS};
+}
+
+ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct problem *p)
+{
+    struct settings parsed;
+    settings_default(&parsed);
+    if (bytes == 0) {
+        *s = parsed;
+        return AX_OK;
+    }
+    json_error_t error;
+    json_t *root = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) {
+        return bad_json(&error, p);
+    }
+    ax_err err = AX_OK;
+    if (!json_is_object(root)) {
+        char shown[SHOWN_MAX + 4];
+        err = problem_set(p, AX_E_INVALID, "settings: %s is not allowed, must be a JSON object like {\"rate\":50}",
+                          show(root, shown));
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value) {
+        const struct field *f = find_field(name);
+        err = f != NULL ? put_field(&parsed, f, value, p) : unknown_field(name, p);
+        if (err != AX_OK) {
+            break;
+        }
+    }
+    if (err == AX_OK) {
+        if (json_object_get(root, "burst") == NULL) {
+            parsed.burst = burst_for(parsed.rate);
+        }
+        *s = parsed;
+    }
+    json_decref(root);
+    return err;
+}
+
+ax_err settings_set(struct settings *s, const char *field, const char *value, struct problem *p)
+{
+    const struct field *f = find_field(field);
+    if (f == NULL) {
+        return unknown_field(field, p);
+    }
+    /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes is the same */
+    json_t *parsed = NULL;
+    if (f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
+        parsed = json_loads(value, JSON_DECODE_ANY, NULL);
+    }
+    if (parsed == NULL) {
+        parsed = json_string(value);
+    }
+    if (parsed == NULL) {
+        return problem_set(p, AX_E_INVALID, "%s: the value is not valid UTF-8", f->name);
+    }
+    bool follows = s->burst == burst_for(s->rate);
+    ax_err err = put_field(s, f, parsed, p);
+    json_decref(parsed);
+    if (err == AX_OK && follows && strcmp(field, "rate") == 0) {
+        s->burst = burst_for(s->rate);
+    }
+    return err;
+}
+
+char *settings_format(const struct settings *s)
+{
+    struct settings defaults;
+    settings_default(&defaults);
+    defaults.burst = burst_for(s->rate);
+    json_t *root = json_object();
+    bool ok = root != NULL;
+    for (size_t i = 0; ok && i < FIELD_COUNT; i++) {
+        json_t *is = get_field(s, &fields[i]), *was = get_field(&defaults, &fields[i]);
+        ok = is != NULL && was != NULL;
+        if (ok && !json_equal(is, was)) {
+            ok = json_object_set(root, fields[i].name, is) == 0;
+        }
+        json_decref(is);
+        json_decref(was);
+    }
+    char *text = ok ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    return text;
+}
