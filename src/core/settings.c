@@ -144,6 +144,19 @@ static ax_err bad_json(const json_error_t *e, struct problem *p)
     return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why, e->line, e->column);
 }
 
+/* 15 digits show 0.07 as a person wrote it, but only 17 bring every double back as it was. */
+static char *dump_exactly(const json_t *root)
+{
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_t *back = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    if (!json_equal(root, back)) {
+        free(text);
+        text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    }
+    json_decref(back);
+    return text;
+}
+
 void settings_default(struct settings *s)
 {
     *s = (struct settings){.rate = 0,
@@ -237,7 +250,7 @@ char *settings_format(const struct settings *s)
         json_decref(is);
         json_decref(was);
     }
-    char *text = ok ? json_dumps(root, JSON_COMPACT) : NULL;
+    char *text = ok ? dump_exactly(root) : NULL;
     json_decref(root);
     return text;
 }

@@ -3,6 +3,7 @@
 #ifndef AX_CORE_SETTINGS_H
 #define AX_CORE_SETTINGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/error.h"
