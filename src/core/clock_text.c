@@ -80,7 +80,8 @@ static bool take_offset(const char **s, int64_t *out_s)
         return false;
     }
     ++*s;
-    if (!take_number(s, 2, &hours) || !take_char(s, ':') || !take_number(s, 2, &minutes) || hours > 23 || minutes > 59) {
+    if (!take_number(s, 2, &hours) || !take_char(s, ':') || !take_number(s, 2, &minutes) || hours > 23 ||
+        minutes > 59) {
         return false;
     }
     *out_s = sign * (hours * 3600LL + minutes * 60LL);
@@ -111,7 +112,8 @@ bool clock_parse_rfc3339(const char *s, int64_t *out_ns)
         !take_char(&s, ':') || !take_number(&s, 2, &minute) || !take_char(&s, ':') || !take_number(&s, 2, &second)) {
         return false;
     }
-    if (month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 || minute > 59 || second > 59) {
+    if (month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 || minute > 59 ||
+        second > 59) {
         return false;
     }
     int64_t fraction = 0, offset;

@@ -25,6 +25,9 @@ static inline void metric_add(struct metric *m, int64_t n) { atomic_fetch_add_ex
 static inline void metric_set(struct metric *m, int64_t v) { atomic_store_explicit(&m->value, v, memory_order_relaxed); }
 static inline int64_t metric_value(struct metric *m) { return atomic_load_explicit(&m->value, memory_order_relaxed); }
 
+/* value with the escapes that a label value needs between its quotes, cut to fit buf[cap]. Returns buf. */
+char *metrics_label(const char *value, char *buf, size_t cap);
+
 /* Prometheus text of everything registered, grouped by name; caller frees. NULL: out of memory. */
 char *metrics_text(size_t *bytes);
 

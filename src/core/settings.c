@@ -141,7 +141,8 @@ static ax_err bad_json(const json_error_t *e, struct problem *p)
             *c = '?'; /* the text repeats bytes of the input */
         }
     }
-    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why, e->line, e->column);
+    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why, e->line,
+                       e->column);
 }
 
 /* 15 digits show 0.07 as a person wrote it, but only 17 bring every double back as it was. */
