@@ -1,0 +1,200 @@
+#include "cli/find.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/stored.h"
+#include "core/clock.h"
+#include "core/provision.h"
+#include "core/record.h"
+
+/* A task between two streams is in both for a moment, but two looks are two moments: look again before saying no. */
+#define LOOKS 3
+#define LOOK_AGAIN_MS 150
+
+const char *find_state_text(enum task_state state)
+{
+    static const char *const texts[] = {"unknown", "queued", "running", "later", "done", "cancelled", "dead"};
+    return texts[state];
+}
+
+static void copy_text(char *to, size_t cap, const char *from)
+{
+    snprintf(to, cap, "%s", from ? from : "");
+}
+
+static void fill(struct found *f, enum task_state state, const char *stream, const struct stored *s)
+{
+    struct task_subject subject;
+    bool named = name_parse_task_subject(s->subject, &subject);
+    f->state = state;
+    copy_text(f->stream, sizeof f->stream, stream);
+    f->seq = s->seq;
+    f->since_ns = s->time_ns;
+    if (named) {
+        copy_text(f->pool, sizeof f->pool, subject.pool);
+        copy_text(f->priority, sizeof f->priority, subject.priority);
+    }
+    if (!f->priority[0])
+        copy_text(f->priority, sizeof f->priority, stored_header(s->msg, HDR_PRIORITY));
+    copy_text(f->key, sizeof f->key, stored_header(s->msg, HDR_KEY));
+    f->attempt = stored_number(s->msg, HDR_ATTEMPT, 1);
+    f->max_retry = stored_number(s->msg, HDR_MAX_RETRY, -1);
+    f->submitted_ns = stored_number(s->msg, HDR_SUBMITTED, 0);
+    copy_text(f->reason, sizeof f->reason, stored_header(s->msg, HDR_REASON));
+}
+
+static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f, struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    record_subject(subject, id);
+    struct stored s;
+    ax_err e = stored_last(nc, STREAM_DONE, subject, &s, p);
+    if (e)
+        return e;
+    struct record r;
+    e = record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg));
+    if (!e && pool && strcmp(pool, r.pool) != 0)
+        e = AX_E_NOT_FOUND;
+    if (e == AX_E_PROTOCOL)
+        problem_set(p, e, "%s holds no record AX can read", subject);
+    if (!e) {
+        f->state = r.state == RECORD_CANCELLED ? TASK_CANCELLED : TASK_DONE;
+        copy_text(f->stream, sizeof f->stream, STREAM_DONE);
+        copy_text(f->pool, sizeof f->pool, r.pool);
+        f->seq = s.seq;
+        f->since_ns = r.finished_ns ? r.finished_ns : s.time_ns;
+        f->attempt = r.attempt;
+        f->max_retry = -1;
+        f->fence = r.fence;
+    }
+    stored_clear(&s);
+    return e;
+}
+
+/* One subject in one stream; AX_E_NOT_FOUND: not there. */
+static ax_err look(natsConnection *nc, const char *stream, const char *stage, const char *priority, const char *pool,
+                   const char *id, enum task_state state, struct found *f, struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    if (priority)
+        snprintf(subject, sizeof subject, "ax.%s.%s.%s.%s", stage, priority, pool ? pool : "*", id);
+    else
+        snprintf(subject, sizeof subject, "ax.%s.%s.%s", stage, pool ? pool : "*", id);
+    struct stored s;
+    ax_err e = stored_last(nc, stream, subject, &s, p);
+    if (e)
+        return e;
+    fill(f, state, stream, &s);
+    const char *schedule = stored_header(s.msg, "Nats-Schedule");
+    if (state == TASK_LATER && schedule && strncmp(schedule, "@at ", 4) == 0 &&
+        !clock_parse_rfc3339(schedule + 4, &f->next_ns))
+        f->next_ns = 0;
+    stored_clear(&s);
+    return AX_OK;
+}
+
+/* An attempt in a queue; running when it was handed over as well. */
+static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
+                          struct found *f, struct problem *p)
+{
+    for (int i = 0; i < ps->count; i++) {
+        ax_err e = look(nc, ps->list[i].stream, "queue", ps->list[i].name, pool, id, TASK_QUEUED, f, p);
+        if (e == AX_E_NOT_FOUND)
+            continue;
+        if (e)
+            return e;
+        struct found handed = {0};
+        e = look(nc, STREAM_WORK, "work", NULL, f->pool, id, TASK_RUNNING, &handed, p);
+        if (!e && handed.attempt >= f->attempt) {
+            f->state = TASK_RUNNING;
+            f->since_ns = handed.since_ns;
+            f->fence = handed.seq;
+        }
+        return e == AX_E_NOT_FOUND ? AX_OK : e;
+    }
+    return AX_E_NOT_FOUND;
+}
+
+static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
+                        struct found *f, struct problem *p)
+{
+    ax_err e = look_done(nc, pool, id, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look_queues(nc, ps, pool, id, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look(nc, STREAM_LATER, "later", "*", pool, id, TASK_LATER, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look(nc, STREAM_LATER, "due", "*", pool, id, TASK_LATER, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look(nc, STREAM_SPILL, "spill", "*", pool, id, TASK_QUEUED, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
+    return e;
+}
+
+ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out, struct problem *p)
+{
+    struct priorities ps;
+    ax_err e = provision_priorities(nc, &ps, p);
+    if (e)
+        return e;
+    for (int i = 0; i < LOOKS; i++) {
+        *out = (struct found){.max_retry = -1};
+        copy_text(out->id, sizeof out->id, id);
+        e = look_once(nc, &ps, pool, id, out, p);
+        if (e != AX_E_NOT_FOUND)
+            return e;
+        if (i + 1 < LOOKS)
+            nats_Sleep(LOOK_AGAIN_MS);
+    }
+    *out = (struct found){.max_retry = -1};
+    copy_text(out->id, sizeof out->id, id);
+    copy_text(out->pool, sizeof out->pool, pool);
+    return AX_OK;
+}
+
+ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out, struct problem *p)
+{
+    char id[TASK_ID_CHARS + 1];
+    size_t bytes = strlen(text);
+    const char *key_pool = pool ? pool : DEFAULT_POOL;
+    /* What has the shape of an id is tried as one first: AX prints ids, and a key of that shape is found right after. */
+    bool maybe_id = name_is_task_id(text);
+    bool id_shape = maybe_id && (bytes == TASK_ID_CHARS || bytes == 22);
+    if (id_shape) {
+        ax_err e = find_task(nc, pool, text, out, p);
+        if (e || out->state != TASK_UNKNOWN)
+            return e;
+    }
+    name_task_id(key_pool, text, bytes, id);
+    ax_err e = find_task(nc, key_pool, id, out, p);
+    if (e || out->state != TASK_UNKNOWN || id_shape || !maybe_id)
+        return e;
+    struct found by_id;
+    e = find_task(nc, pool, text, &by_id, p);
+    if (!e && by_id.state != TASK_UNKNOWN)
+        *out = by_id;
+    return e;
+}
+
+json_t *find_json(const struct found *f)
+{
+    json_t *o = json_pack("{s:s,s:s}", "task", f->id, "state", find_state_text(f->state));
+    if (!o || f->state == TASK_UNKNOWN)
+        return o;
+    json_object_set_new(o, "pool", json_string(f->pool));
+    json_object_set_new(o, "priority", f->priority[0] ? json_string(f->priority) : json_null());
+    json_object_set_new(o, "key", f->key[0] ? output_text(f->key) : json_null());
+    json_object_set_new(o, "attempt", json_integer(f->attempt));
+    json_object_set_new(o, "max_retry", f->max_retry >= 0 ? json_integer(f->max_retry) : json_null());
+    json_object_set_new(o, "fence", f->fence ? json_integer((json_int_t)f->fence) : json_null());
+    json_object_set_new(o, "stream", json_string(f->stream));
+    json_object_set_new(o, "seq", json_integer((json_int_t)f->seq));
+    json_object_set_new(o, "submitted", output_time(f->submitted_ns));
+    json_object_set_new(o, "since", output_time(f->since_ns));
+    json_object_set_new(o, "next", output_time(f->next_ns));
+    json_object_set_new(o, "reason", f->reason[0] ? output_text(f->reason) : json_null());
+    return o;
+}

@@ -1,0 +1,41 @@
+/* Where a task is: looks through AX's streams, in the order in which a task moves, so that it cannot slip past. */
+#ifndef AX_CLI_FIND_H
+#define AX_CLI_FIND_H
+
+#include <jansson.h>
+#include <nats/nats.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/names.h"
+
+enum task_state { TASK_UNKNOWN, TASK_QUEUED, TASK_RUNNING, TASK_LATER, TASK_DONE, TASK_CANCELLED, TASK_DEAD };
+
+struct found {
+    enum task_state state;
+    char id[TASK_ID_CHARS + 1];
+    char pool[NAME_MAX_CHARS + 1];
+    char priority[NAME_MAX_CHARS + 1]; /* "" when not known any more (done) */
+    char key[KEY_MAX_BYTES + 1];       /* "" when keyless or not known any more */
+    char stream[64];                   /* where it was found */
+    uint64_t seq;
+    int64_t since_ns;     /* in this state since */
+    int64_t submitted_ns; /* 0: not known */
+    int64_t next_ns;      /* later: not before; 0: none */
+    int64_t attempt;      /* 0: not known */
+    int64_t max_retry;    /* -1: the pool's default */
+    uint64_t fence;       /* running, done: the attempt's fencing token */
+    char reason[256];     /* dead: why */
+};
+
+const char *find_state_text(enum task_state state);
+
+/* Looks for the task with this id in pool (NULL: in any). AX_OK and TASK_UNKNOWN: it is nowhere. */
+ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out, struct problem *p);
+
+/* text is a key of pool (NULL: of the default pool), or an id of any pool (of pool, when given): whichever is found. */
+ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out, struct problem *p);
+
+json_t *find_json(const struct found *f);
+
+#endif
