@@ -1,0 +1,64 @@
+/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that provisions (DESIGN §5). */
+#ifndef AX_DISPATCH_DISPATCH_H
+#define AX_DISPATCH_DISPATCH_H
+
+#include <nats/nats.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/clock.h"
+#include "core/connect.h"
+#include "core/filter.h"
+#include "core/loop.h"
+#include "core/options.h"
+#include "core/pipeline.h"
+#include "core/provision.h"
+#include "core/reader.h"
+#include "dispatch/pool.h"
+
+struct dispatch {
+    const struct options *options;
+    struct clock clock;
+    struct loop *loop;
+    natsConnection *nc;
+    struct pipeline *pipeline;
+    struct connect_events events;
+    struct filter *filter;      /* ids in KV_AX_DONE */
+    bool filter_ready;          /* read to its end */
+    uint64_t random;            /* state of the jitter's generator */
+    struct priorities priorities;
+    int64_t work_epoch_ns;      /* creation time of AX_WORK as last read; 0: not known */
+    struct pool *pools;
+    natsSubscription *subs[8];
+    int sub_count;
+    struct loop_timer tick, filter_timer;
+    atomic_bool stopping;
+    atomic_bool is_ready; /* for /readyz */
+    /* keeper */
+    pthread_t keeper;
+    pthread_mutex_t keeper_lock;
+    pthread_cond_t keeper_wake;
+    bool keeper_kicked, keeper_stop, keeper_running;
+    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false;
+};
+
+/* Connects and starts everything; loop_run by the caller afterwards. */
+ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p);
+/* Stops handing over, lets receipts in flight be written (at most 5 s), closes. The loop has returned. */
+void dispatch_stop(struct dispatch *d);
+void dispatch_free(struct dispatch *d);
+
+struct pool *dispatch_pool(struct dispatch *d, const char *name);
+/* Wakes the keeper: something is missing or has changed. Any thread. */
+void dispatch_kick(struct dispatch *d);
+/* Uniform in [0,1). */
+double dispatch_random(struct dispatch *d);
+
+/* listen.c: the subscriptions that make AX fast (hints, never truth). */
+ax_err listen_start(struct dispatch *d);
+/* keeper.c */
+ax_err keeper_start(struct dispatch *d);
+void keeper_stop(struct dispatch *d);
+
+#endif
