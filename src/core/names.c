@@ -52,8 +52,8 @@ static const char *shown(const char *s, size_t n, char buf[64]) {
 
 static ax_err bad_name(struct problem *p, const char *what, const char *s, size_t n) {
     char buf[64];
-    return problem_set(p, AX_E_INVALID, "subject: %s \"%s\" is not a name; allowed are 1 to %d of A-Z a-z 0-9 _ -", what,
-                       shown(s, n, buf), NAME_MAX_CHARS);
+    return problem_set(p, AX_E_INVALID, "subject: %s \"%s\" is not a name; allowed are 1 to %d of A-Z a-z 0-9 _ -",
+                       what, shown(s, n, buf), NAME_MAX_CHARS);
 }
 
 ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1], char pool[NAME_MAX_CHARS + 1],

@@ -19,6 +19,7 @@
 #define TASK_BACKOFF_MIN_MS 1
 #define TASK_BACKOFF_MAX_MS 3600000
 #define TASK_HEADERS_MAX 128 /* pass-through header values */
+#define TASK_BATCH_MAX 1000  /* tasks of a batch: its answer must fit into a message, too */
 /* Room AX keeps in a message for headers of its own, beyond key and pass-through headers: lease, msg id, schedule,
  * attempt, reason … at their longest. A task whose body and headers leave less than this of max_payload is refused. */
 #define TASK_RESERVE_BYTES 2048
@@ -68,7 +69,7 @@ void task_proto_free(void *unpacked);
  * beside Ax-Schema would be ignored silently; it is refused instead (AX_E_INVALID). */
 ax_err task_check_proto_headers(natsMsg *msg, struct problem *p);
 
-/* A batch (ax.v1.TaskBatch): unpacks, then hands out one task at a time. */
+/* A batch (ax.v1.TaskBatch) of 1 to TASK_BATCH_MAX tasks: unpacks, then hands out one task at a time. */
 ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count, struct problem *p);
 ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index, struct problem *p);
 void task_batch_free(void *batch);

@@ -1,0 +1,104 @@
+#include "core/task.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+
+void task_clear(struct task *t) {
+    free(t->headers);
+    t->headers = NULL;
+    t->header_count = 0;
+}
+
+/* One header line: "name: value\r\n". */
+static size_t line_bytes(const char *name, const char *value) {
+    return strlen(name) + strlen(value) + 4;
+}
+
+ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p) {
+    size_t headers = t->key ? line_bytes(HDR_KEY, t->key) : 0;
+    for (size_t i = 0; i < t->header_count; i++) {
+        headers += line_bytes(t->headers[i].name, t->headers[i].value);
+    }
+    int64_t fits = max_payload_bytes - TASK_RESERVE_BYTES;
+    if (t->body_bytes <= INT_MAX && (int64_t)(t->body_bytes + headers) <= fits) {
+        return AX_OK;
+    }
+    return problem_set(p, AX_E_TOO_LONG,
+                       "size: a body of %zu bytes with key and headers of %zu is not allowed; together they must be "
+                       "at most %" PRId64 " (the server's max_payload of %" PRId64 ", less %d for AX's own headers)",
+                       t->body_bytes, headers, fits > 0 ? fits : 0, max_payload_bytes, TASK_RESERVE_BYTES);
+}
+
+static natsStatus set_number(natsMsg *msg, const char *name, int64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return natsMsgHeader_Set(msg, name, text);
+}
+
+static natsStatus set_duration(natsMsg *msg, const char *name, int64_t ms) {
+    char text[24];
+    bool whole_seconds = ms % 1000 == 0;
+    snprintf(text, sizeof text, "%" PRId64 "%s", whole_seconds ? ms / 1000 : ms, whole_seconds ? "s" : "ms");
+    return natsMsgHeader_Set(msg, name, text);
+}
+
+static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns) {
+    char text[40];
+    return natsMsgHeader_Set(msg, name, clock_format_rfc3339(ns, text));
+}
+
+/* Each header costs nats.c several allocations: what says nothing beyond its default is left out. */
+static natsStatus set_headers(const struct task *t, natsMsg *msg) {
+    natsStatus s = natsMsgHeader_Set(msg, HDR_TASK, t->id);
+    if (s == NATS_OK && t->key) {
+        s = natsMsgHeader_Set(msg, HDR_KEY, t->key);
+    }
+    if (s == NATS_OK) {
+        s = natsMsgHeader_Set(msg, HDR_PRIORITY, t->priority);
+    }
+    if (s == NATS_OK) {
+        s = set_number(msg, HDR_ATTEMPT, t->attempt);
+    }
+    if (s == NATS_OK && t->timeouts > 0) {
+        s = set_number(msg, HDR_TIMEOUTS, t->timeouts);
+    }
+    if (s == NATS_OK && t->max_retry >= 0) {
+        s = set_number(msg, HDR_MAX_RETRY, t->max_retry);
+    }
+    if (s == NATS_OK && t->backoff_ms > 0) {
+        s = set_duration(msg, HDR_BACKOFF, t->backoff_ms);
+    }
+    if (s == NATS_OK && t->submitted > 0) {
+        s = set_number(msg, HDR_SUBMITTED, t->submitted);
+    }
+    if (s == NATS_OK && t->expires_ns > 0) {
+        s = set_time(msg, HDR_EXPIRES, t->expires_ns);
+    }
+    for (size_t i = 0; s == NATS_OK && i < t->header_count; i++) {
+        s = natsMsgHeader_Add(msg, t->headers[i].name, t->headers[i].value);
+    }
+    return s;
+}
+
+ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out) {
+    *out = NULL;
+    if (t->body_bytes > INT_MAX) {
+        return AX_E_TOO_LONG;
+    }
+    natsMsg *msg = NULL;
+    natsStatus s = natsMsg_Create(&msg, subject, reply, t->body_bytes ? t->body : NULL, (int)t->body_bytes);
+    if (s == NATS_OK) {
+        s = set_headers(t, msg);
+    }
+    if (s != NATS_OK) {
+        natsMsg_Destroy(msg);
+        return s == NATS_NO_MEMORY ? AX_E_NOMEM : AX_E_INVALID;
+    }
+    *out = msg;
+    return AX_OK;
+}
