@@ -1,0 +1,7 @@
+# Ack, nak, nak with a delay, term with a reason: each ends as docs/design.md §4 says.
+# ctest: timeout=120
+# ctest: sanitize
+from harness import run
+from receipts import receipts
+
+run(receipts)
