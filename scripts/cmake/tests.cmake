@@ -2,9 +2,9 @@
 #
 # A system test says how it wants to be run in comments within its first 20 lines:
 #   # ctest: serial        alone on the machine (it measures time)
-#   # ctest: timeout=300   seconds, default 120
-#   # ctest: sanitize      also with the sanitizer builds
-# The first twenty lines also tell `# ctest: sanitize=address` or `=thread` when only one of them makes sense.
+#   # ctest: timeout=300   seconds, default 120; a sanitizer build gets four times as long
+#   # ctest: sanitize      also with the sanitizer builds (sanitize=address, sanitize=thread: with that one only)
+#   # ctest: ack-v2        also with the server's longer ack subjects
 
 file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
 file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
@@ -49,11 +49,14 @@ function(ax_add_system_tests prefix bin sanitizer)
         set(timeout 120)
         set(serial FALSE)
         set(sanitize FALSE)
+        set(ack_v2 FALSE)
         foreach(line ${lines})
             if(line MATCHES "^# ctest: serial")
                 set(serial TRUE)
             elseif(line MATCHES "^# ctest: timeout=([0-9]+)")
                 set(timeout ${CMAKE_MATCH_1})
+            elseif(line MATCHES "^# ctest: ack-v2")
+                set(ack_v2 TRUE)
             elseif(line MATCHES "^# ctest: sanitize(=([a-z]+))?")
                 if(NOT CMAKE_MATCH_2 OR CMAKE_MATCH_2 STREQUAL sanitizer)
                     set(sanitize TRUE)
@@ -65,11 +68,22 @@ function(ax_add_system_tests prefix bin sanitizer)
         endif()
         get_filename_component(name ${file} NAME_WE)
         string(REGEX REPLACE "^test_" "" short ${name})
+        set(variables "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+        if(sanitizer)
+            math(EXPR timeout "${timeout} * 4")
+        endif()
         set(test ${prefix}system.${short})
+        set(tests ${test})
         add_test(NAME ${test} COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-        set_tests_properties(${test} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
-            SKIP_RETURN_CODE 77
-            ENVIRONMENT "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+        if(ack_v2 AND NOT sanitizer)
+            add_test(NAME ${test}.ack-v2 COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+            list(APPEND tests ${test}.ack-v2)
+        endif()
+        set_tests_properties(${tests} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
+            SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
+        if(ack_v2 AND NOT sanitizer)
+            set_tests_properties(${test}.ack-v2 PROPERTIES ENVIRONMENT "${variables};AX_TEST_ACK_V2=1")
+        endif()
     endforeach()
 endfunction()
 

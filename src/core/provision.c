@@ -140,6 +140,16 @@ static ax_err mark_present(void *arg, json_t *value, struct problem *p)
     return AX_OK;
 }
 
+static bool stream_exists(natsConnection *nc, const char *stream)
+{
+    char what[128];
+    snprintf(what, sizeof what, "STREAM.INFO.%s", stream);
+    json_t *reply;
+    if (provision_json(nc, what, NULL, &reply, NULL, NULL) != AX_OK) return false;
+    json_decref(reply);
+    return true;
+}
+
 /* *made: false when somebody else created it in the meantime. */
 static ax_err create_stream(natsConnection *nc, const struct provision_asset *asset, int replicas, bool *made,
                             struct problem *p)
@@ -163,7 +173,9 @@ static ax_err create_stream(natsConnection *nc, const struct provision_asset *as
             json_decref(reply);
         }
         if (err == AX_E_SERVER && err_code == JS_ERR_STREAM_NAME_EXISTS) err = AX_OK;
-        /* max_bytes is reserved on creation: on a small disk a smaller bound is better than no stream. */
+        /* max_bytes is reserved on creation: on a small disk a smaller bound is better than no stream. The server
+         * looks at the room first, so the stream of a process that was quicker looks like too little room. */
+        if (err == AX_E_SERVER && err_code == JS_ERR_STORAGE_EXCEEDED && stream_exists(nc, asset->name)) err = AX_OK;
         int64_t max_bytes = json_integer_value(json_object_get(config, "max_bytes"));
         if (err == AX_E_SERVER && err_code == JS_ERR_STORAGE_EXCEEDED && max_bytes / 2 >= MIN_MAX_BYTES) {
             log_warn("not enough storage for the stream's max_bytes, trying half of it", "stream=%s max_bytes=%lld",
