@@ -288,6 +288,7 @@ class Ax:
         self.counts = ingress, dispatch
         self.ingress_args, self.dispatch_args = ingress_args, dispatch_args
         self.port = free_port()
+        self.monitor = free_port()
         self.url = f"nats://127.0.0.1:{self.port}"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("NATS_", "AX_"))}
         self.env.update(NATS_URL=self.url, HOME=self.directory, XDG_CONFIG_HOME=self.directory)
@@ -310,6 +311,7 @@ class Ax:
         conf = os.path.join(self.directory, "nats.conf")
         with open(conf, "w") as f:
             f.write(f'listen: "127.0.0.1:{self.port}"\nserver_name: ax-test\n'
+                    f'http: "127.0.0.1:{self.monitor}"\n'
                     f'jetstream {{ store_dir: "{self.directory}/store" }}\n')
             if self.max_payload:
                 f.write(f"max_payload: {self.max_payload}\n")
