@@ -91,10 +91,11 @@ static bool take_offset(const char **s, int64_t *out_s)
 char *clock_format_rfc3339(int64_t ns, char *buf)
 {
     int64_t fraction = ns % NS_PER_S;
+    time_t seconds = ns / NS_PER_S;
     if (fraction < 0) {
         fraction += NS_PER_S;
+        seconds--;
     }
-    time_t seconds = (ns - fraction) / NS_PER_S;
     struct tm t;
     gmtime_r(&seconds, &t);
     /* the remainders tell the compiler that nothing can be cut */
