@@ -556,11 +556,15 @@ class Ax:
         for worker in self.workers:
             worker.check()
 
+    def path(self):
+        """PATH with the nats CLI and AX's programs."""
+        first = [os.path.dirname(need("nats", "AX_NATS")), os.environ.get("AX_BIN_DIR", "")]
+        return os.pathsep.join([*first, os.environ.get("PATH", "")])
+
     async def command(self, *argv, stdin=None, check=True, seconds=30, env=None):
         """Runs a program to its end; its output. NATS_URL and AX's programs are in its environment."""
         environment = {**self.env, **(env or {})}
-        environment["PATH"] = os.pathsep.join([os.path.join(CACHE, "bin"), os.environ.get("AX_BIN_DIR", ""),
-                                               environment.get("PATH", "")])
+        environment["PATH"] = self.path()
         process = await asyncio.create_subprocess_exec(
             *argv, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=environment, cwd=self.directory, preexec_fn=_child)
