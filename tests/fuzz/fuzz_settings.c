@@ -1,0 +1,89 @@
+/* Pool settings are JSON that anyone with access to the bucket may write. What is accepted must lie within the ranges
+ * and come back the same from its own text; what is refused must leave the old settings and say why in one line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+
+#define REQUIRE(condition) \
+    do {                   \
+        if (!(condition)) \
+            abort();       \
+    } while (0)
+
+static int same(const struct settings *a, const struct settings *b)
+{
+    return a->rate == b->rate && a->burst == b->burst && a->batch == b->batch && a->share == b->share &&
+           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms && a->backoff_cap_ms == b->backoff_cap_ms &&
+           a->max_timeouts == b->max_timeouts && a->window_ms == b->window_ms;
+}
+
+static void check_ranges(const struct settings *s)
+{
+    REQUIRE(s->rate >= 0 && s->rate <= 1e6);
+    REQUIRE(s->burst >= 1 && s->burst <= 1e6);
+    REQUIRE(s->batch >= 1 && s->batch <= 1000);
+    REQUIRE(s->share >= 0 && s->share <= 0.5);
+    REQUIRE(s->max_retry >= 0 && s->max_retry <= 1000);
+    REQUIRE(s->backoff_ms >= 1 && s->backoff_ms <= 3600000);
+    REQUIRE(s->backoff_cap_ms >= 1 && s->backoff_cap_ms <= 86400000);
+    REQUIRE(s->max_timeouts <= 1000);
+    REQUIRE(s->window_ms >= 60000 && s->window_ms <= 604800000);
+}
+
+static void check_round_trip(const struct settings *s)
+{
+    char *text = settings_format(s);
+    REQUIRE(text != NULL);
+    struct settings back;
+    REQUIRE(settings_parse(&back, text, strlen(text), NULL) == AX_OK && same(&back, s));
+    free(text);
+}
+
+static void check_problem(ax_err err, const struct problem *p)
+{
+    REQUIRE(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' && strchr(p->text, '\n') == NULL);
+}
+
+/* "field\0value": as `ax pool set` gets it. */
+static void set_one(const char *text, const char *end)
+{
+    struct settings s, before;
+    struct problem p = {0};
+    const char *value = text + strlen(text) + 1;
+    settings_default(&s);
+    before = s;
+    ax_err err = settings_set(&s, text, value <= end ? value : "", &p);
+    if (err == AX_OK) {
+        check_ranges(&s);
+        check_round_trip(&s);
+    } else {
+        check_problem(err, &p);
+        REQUIRE(same(&s, &before));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct settings s, before;
+    struct problem p = {0};
+    settings_default(&s);
+    before = s;
+    ax_err err = settings_parse(&s, (const char *)data, size, &p);
+    if (err == AX_OK) {
+        check_ranges(&s);
+        check_round_trip(&s);
+    } else {
+        check_problem(err, &p);
+        REQUIRE(same(&s, &before));
+    }
+    char *text = malloc(size + 1);
+    REQUIRE(text != NULL);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    set_one(text, text + size);
+    free(text);
+    return 0;
+}

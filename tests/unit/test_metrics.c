@@ -1,0 +1,120 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/metrics.h"
+
+static size_t occurrences(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+static void the_same_name_and_labels_are_one_metric(void **state)
+{
+    (void)state;
+    char labels[] = "pool=\"email\"";
+    struct metric *a = metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", labels);
+    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""), a);
+    labels[6] = 'X'; /* labels are copied */
+    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""), a);
+    struct metric *b = metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "");
+    assert_ptr_not_equal(a, b);
+    metric_add(a, 2);
+    metric_add(a, 3);
+    metric_set(b, -7);
+    assert_int_equal(metric_value(a), 5);
+    assert_int_equal(metric_value(b), -7);
+}
+
+static void text_is_what_prometheus_reads(void **state)
+{
+    (void)state;
+    /* registered with other names in between: in the text each name is one group */
+    metric_set(metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"low\""), 9);
+    metric_set(metrics_get(METRIC_COUNTER, "ax_other_total", "Others.", ""), 1);
+    metric_set(metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"high\""), INT64_MIN);
+    size_t bytes = 0;
+    char *text = metrics_text(&bytes);
+    assert_non_null(text);
+    assert_int_equal(bytes, strlen(text));
+    assert_non_null(strstr(text, "# HELP ax_depth Depth of \\\\ and\\nlines.\n"
+                                 "# TYPE ax_depth gauge\n"
+                                 "ax_depth{priority=\"high\"} -9223372036854775808\n"
+                                 "ax_depth{priority=\"low\"} 9\n"
+                                 "# HELP ax_other_total Others.\n"
+                                 "# TYPE ax_other_total counter\n"
+                                 "ax_other_total 1\n"));
+    assert_int_equal(occurrences(text, "# TYPE ax_depth "), 1);
+    assert_int_equal(occurrences(text, "# HELP ax_depth "), 1);
+    assert_int_equal(text[bytes - 1], '\n');
+    free(text);
+}
+
+static void label_values_are_escaped(void **state)
+{
+    (void)state;
+    char buf[32];
+    assert_string_equal(metrics_label("plain", buf, sizeof(buf)), "plain");
+    assert_string_equal(metrics_label("a\"b\\c\nd", buf, sizeof(buf)), "a\\\"b\\\\c\\nd");
+    char small[4];
+    assert_string_equal(metrics_label("abcdefgh", small, sizeof(small)), "ab");
+    assert_string_equal(metrics_label("a\"b", small, sizeof(small)), "a\\\"");
+    assert_string_equal(metrics_label("ab\"", small, sizeof(small)), "ab"); /* never half an escape */
+    assert_string_equal(metrics_label("", small, 1), "");
+}
+
+static void *count(void *arg)
+{
+    for (int i = 0; i < 20000; i++) {
+        char labels[32];
+        snprintf(labels, sizeof(labels), "pool=\"p%d\"", i % 10);
+        metric_add(metrics_get(METRIC_COUNTER, "ax_race_total", "Races.", labels), 1);
+        if (i % 5000 == 0) {
+            size_t bytes;
+            free(metrics_text(&bytes));
+        }
+    }
+    return arg;
+}
+
+static void threads_lose_no_count(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, count, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < 10; i++) {
+        char labels[32];
+        snprintf(labels, sizeof(labels), "pool=\"p%d\"", i);
+        sum += metric_value(metrics_get(METRIC_COUNTER, "ax_race_total", "Races.", labels));
+    }
+    assert_int_equal(sum, 80000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_name_and_labels_are_one_metric),
+        cmocka_unit_test(text_is_what_prometheus_reads),
+        cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(threads_lose_no_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
