@@ -187,10 +187,11 @@ static void set_takes_what_the_bucket_takes(void **state)
     assert_int_equal(s.backoff_ms, 90000);
     assert_int_equal(s.max_timeouts, 0);
     static const char *const bad[][2] = {
-        {"rate", ""},      {"rate", "fast"},  {"rate", " 5"},     {"rate", "5 "},    {"rate", "0x10"},    {"rate", "inf"},
-        {"rate", "nan"},   {"rate", "1,5"},   {"rate", "+5"},     {"rate", "5x"},    {"rate", "-5"},      {"batch", "1.5"},
-        {"batch", "1e2"},  {"batch", "1001"}, {"backoff", "30"},  {"backoff", ""},   {"backoff", "2h"},   {"rate", "1e999"},
-        {"rate", "true"},  {"rate", "[5]"},   {"batch", "\xff"},  {"backoff", "\xff"}, {"batch", "007"},
+        {"rate", ""},     {"rate", "fast"},   {"rate", " 5"},     {"rate", "5 "},    {"rate", "0x10"},
+        {"rate", "inf"},  {"rate", "nan"},    {"rate", "1,5"},    {"rate", "+5"},    {"rate", "5x"},
+        {"rate", "-5"},   {"rate", "1e999"},  {"rate", "true"},   {"rate", "[5]"},   {"batch", "1.5"},
+        {"batch", "1e2"}, {"batch", "1001"},  {"batch", "\xff"},  {"batch", "007"},  {"backoff", "30"},
+        {"backoff", ""},  {"backoff", "2h"},  {"backoff", "\xff"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings before = s;
@@ -231,9 +232,9 @@ static void format_comes_back(void **state)
     check_format(&s, "{\"rate\":50}");
     assert_int_equal(parse(&s, "{\"rate\":50,\"burst\":10,\"share\":0.07,\"window\":\"36h\"}", NULL), AX_OK);
     check_format(&s, "{\"rate\":50,\"share\":0.07,\"window\":\"1d12h\"}");
-    assert_int_equal(parse(&s, "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}", NULL),
-                     AX_OK);
-    check_format(&s, "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}");
+    const char *other = "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}";
+    assert_int_equal(parse(&s, other, NULL), AX_OK);
+    check_format(&s, other);
     srand48(7);
     for (int i = 0; i < 2000; i++) {
         s = (struct settings){.rate = drand48() * 1e6,
