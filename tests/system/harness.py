@@ -495,7 +495,7 @@ class Ax:
             for stream in QUEUES.values():
                 async def follows(s=stream):
                     lease = (await self.consumer(s, pool))["config"]["ack_wait"] / 1e9
-                    return ack_wait <= lease <= ack_wait * 2 + 30
+                    return ack_wait < lease <= ack_wait * 1.5 + 2
                 await eventually(follows, 20, f"ack_wait of {pool} on {stream} follows AX_WORK's")
 
     # ---- producers, workers, programs

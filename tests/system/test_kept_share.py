@@ -2,7 +2,7 @@
 # ctest: timeout=120
 import asyncio
 
-from harness import SLOW, eventually, run
+from harness import eventually, run
 
 
 async def test(ax):
