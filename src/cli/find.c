@@ -87,7 +87,7 @@ static ax_err look(natsConnection *nc, const char *stream, const char *stage, co
     if (e)
         return e;
     fill(f, state, stream, &s);
-    const char *schedule = stored_header(s.msg, "Nats-Schedule");
+    const char *schedule = stored_header(s.msg, HDR_SCHEDULE);
     if (state == TASK_LATER && schedule && strncmp(schedule, "@at ", 4) == 0 &&
         !clock_parse_rfc3339(schedule + 4, &f->next_ns))
         f->next_ns = 0;

@@ -1,0 +1,40 @@
+/* Making submissions and reading ingress's answers (docs/design.md, "Submitting"). */
+#ifndef AX_CLI_SUBMIT_H
+#define AX_CLI_SUBMIT_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/cli.h"
+#include "core/names.h"
+
+struct submit_flags {
+    const char *priority, *pool, *key, *file;
+    const char *max_retry, *backoff, *delay, *at, *expires; /* checked by ingress, which knows what is allowed */
+    struct flag_list headers;                                /* "Name: value" */
+    int64_t wait_ms; /* 0: do not wait */
+    int64_t inflight;
+    bool retry_busy, lines, json;
+};
+
+/* A new message for ax.submit.…; key NULL: none. Says what is wrong with --header. NULL on failure. */
+natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body, size_t bytes,
+                        const char *reply);
+
+enum submit_outcome { SUBMIT_ACCEPTED, SUBMIT_DUPLICATE, SUBMIT_BUSY, SUBMIT_REFUSED, SUBMIT_UNANSWERED };
+struct submit_answer {
+    enum submit_outcome outcome;
+    char id[TASK_ID_CHARS + 1];
+    char state[16];
+    char stream[64];
+    uint64_t seq;
+    int64_t retry_after_ms; /* busy */
+    char description[256];  /* busy, refused */
+};
+void submit_parse(struct submit_answer *a, natsMsg *reply);
+
+/* Many tasks, one a line of stdin ("body" or "key<TAB>body"), pipelined. Returns the exit code. */
+int submit_lines(natsConnection *nc, const struct submit_flags *f);
+
+#endif
