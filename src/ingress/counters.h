@@ -1,0 +1,57 @@
+/* What ingress counts, apart from what belongs to one priority (lane.h). Handles are looked up once. */
+#ifndef AX_INGRESS_COUNTERS_H
+#define AX_INGRESS_COUNTERS_H
+
+#include "core/metrics.h"
+
+/* Why a submission was not taken. */
+#define REFUSALS(X)                     \
+    X(REFUSED_INVALID, "invalid")       \
+    X(REFUSED_PRIORITY, "priority")     \
+    X(REFUSED_POOL, "pool")             \
+    X(REFUSED_SIZE, "size")             \
+    X(REFUSED_EXPIRED, "expired")       \
+    X(REFUSED_CRON, "cron")             \
+    X(REFUSED_CLOCK, "clock")           \
+    X(REFUSED_LATER_FULL, "later_full") \
+    X(REFUSED_BUSY, "ingress_busy")     \
+    X(REFUSED_SERVER, "server")
+enum refusal {
+#define X(name, text) name,
+    REFUSALS(X)
+#undef X
+        REFUSAL_COUNT
+};
+
+/* States a known key is found in; the texts are those of the answers. */
+#define STATES(X)               \
+    X(STATE_QUEUED, "queued")   \
+    X(STATE_RUNNING, "running") \
+    X(STATE_LATER, "later")     \
+    X(STATE_DONE, "done")       \
+    X(STATE_DEAD, "dead")
+enum state {
+#define X(name, text) name,
+    STATES(X)
+#undef X
+        STATE_COUNT
+};
+const char *state_text(enum state s);
+
+struct counters {
+    struct metric *refused[REFUSAL_COUNT];
+    struct metric *duplicates[STATE_COUNT];
+    struct metric *accepted_later;
+    struct metric *batches;
+    struct metric *unknown;  /* answered "unknown, retry" */
+    struct metric *buried;   /* no-reply submissions that went to AX_DEAD */
+    struct metric *working;  /* gauge */
+    struct metric *parked;   /* gauge */
+    struct metric *gaps;     /* stretches of a stream that were not heard and read again */
+    struct metric *filter_checks, *filter_negatives, *filter_false_positives;
+    struct metric *filter_entries, *filter_bytes, *later_ids, *dead_ids; /* gauges */
+};
+
+void counters_register(struct counters *c);
+
+#endif

@@ -1,0 +1,444 @@
+#include "ingress/feeder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ack.h"
+#include "core/log.h"
+#include "core/puller.h"
+#include "core/task.h"
+#include "ingress/keeper.h"
+#include "ingress/known.h"
+#include "ingress/lane.h"
+#include "ingress/stream_info.h"
+
+#define WINDOW 256
+#define TICK_MS 100
+#define LEASE_NS 8000000000LL /* renewed this often; the consumer's ack_wait is 30 s */
+#define ROOM_FIRST_MS 25
+#define ROOM_MAX_MS 500
+#define EARLIER_WAIT_MS 200
+#define ERROR_WAIT_MS 1000
+#define ASK_WAIT_MS 5000
+#define ACK_TRIES 3
+
+struct held {
+    struct held *prev, *next;
+    struct feeder *feeder;
+    natsMsg *msg;
+    uint64_t number;    /* order of arrival */
+    uint32_t attempt;
+    int64_t lease_ns;   /* when the lease was renewed last */
+    int64_t wait_until_ns; /* in the list `waiting`: when to try again */
+    int acks;
+    char id[TASK_ID_CHARS + 1];
+};
+
+struct list {
+    struct held *head, *tail;
+};
+
+struct feeder {
+    struct lane *lane;
+    const char *source;
+    struct puller *puller;
+    bool running;
+    struct list ready;   /* to be published, in order of arrival */
+    struct list flying;  /* publish, look-up or ack under way */
+    struct list waiting; /* an earlier attempt is in the queue, or an error: come back */
+    int held, publishing, flying_count;
+    uint64_t arrived;
+    bool full;      /* the queue refused: publish only what there is room for */
+    int64_t room;   /* while full: how many may go */
+    bool asking;    /* for the room */
+    bool progress;  /* some of the last burst went in: ask for more room at once */
+    int64_t room_delay_ms;
+    struct loop_timer room_timer, tick;
+    struct metric *fed, *dropped, *refused;
+    struct log_gate gate;
+};
+
+static void pump(struct feeder *f);
+static void want(struct feeder *f);
+
+static void list_remove(struct list *l, struct held *h)
+{
+    if (h->prev != NULL)
+        h->prev->next = h->next;
+    else
+        l->head = h->next;
+    if (h->next != NULL)
+        h->next->prev = h->prev;
+    else
+        l->tail = h->prev;
+    h->prev = h->next = NULL;
+}
+
+static void list_insert(struct list *l, struct held *h)
+{
+    struct held *after = l->tail;
+    while (after != NULL && after->number > h->number)
+        after = after->prev;
+    h->prev = after;
+    h->next = after != NULL ? after->next : l->head;
+    if (h->next != NULL)
+        h->next->prev = h;
+    else
+        l->tail = h;
+    if (after != NULL)
+        after->next = h;
+    else
+        l->head = h;
+}
+
+static void fly(struct feeder *f, struct held *h)
+{
+    list_insert(&f->flying, h);
+    f->flying_count++;
+}
+
+static void land(struct feeder *f, struct held *h)
+{
+    list_remove(&f->flying, h);
+    f->flying_count--;
+}
+
+static void wait_and_retry(struct feeder *f, struct held *h, int64_t ms)
+{
+    h->wait_until_ns = loop_now_ns(f->lane->ing->loop) + ms * 1000000;
+    list_insert(&f->waiting, h);
+}
+
+static void drop(struct feeder *f, struct held *h)
+{
+    natsMsg_Destroy(h->msg);
+    free(h);
+    f->held--;
+    want(f);
+}
+
+/* ---- the source message is done with */
+
+static void ack_source(struct held *h);
+
+static void on_acked(void *arg, const struct answer *a)
+{
+    struct held *h = arg;
+    struct feeder *f = h->feeder;
+    land(f, h);
+    if (a->err == AX_E_TIMEOUT && ++h->acks < ACK_TRIES)
+        ack_source(h);
+    else
+        drop(f, h); /* not heard: it comes again and finds its task in the queue, or done */
+}
+
+/* The server's word is waited for: an ack that got lost would bring the task once more. Not in any list. */
+static void ack_source(struct held *h)
+{
+    struct feeder *f = h->feeder;
+    if (pipeline_request(f->lane->ing->pipe, natsMsg_GetReply(h->msg), "+ACK", 4, ASK_WAIT_MS, on_acked, h) != AX_OK) {
+        natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "+ACK");
+        drop(f, h);
+        return;
+    }
+    fly(f, h);
+}
+
+/* ---- the queue has a task of this id already (rule 4) */
+
+static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct held *h = arg;
+    struct feeder *f = h->feeder;
+    struct problem p;
+    struct task there;
+    land(f, h);
+    if (err == AX_E_NOT_FOUND) {
+        list_insert(&f->ready, h); /* it has just gone */
+    } else if (err != AX_OK || task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+        wait_and_retry(f, h, ERROR_WAIT_MS);
+    } else {
+        uint32_t attempt = there.attempt;
+        task_clear(&there);
+        if (attempt >= h->attempt) {
+            metric_add(f->dropped, 1);
+            ack_source(h);
+        } else {
+            wait_and_retry(f, h, EARLIER_WAIT_MS); /* it is just being released: acking here would lose the task */
+        }
+    }
+    pump(f);
+}
+
+static void look(struct held *h)
+{
+    struct feeder *f = h->feeder;
+    struct task_subject s;
+    char subject[SUBJECT_MAX_CHARS];
+    name_parse_task_subject(natsMsg_GetSubject(h->msg), &s);
+    name_subject(subject, "queue", s.priority, s.pool, s.id);
+    if (pipeline_get(f->lane->ing->pipe, f->lane->p.stream, subject, 0, ASK_WAIT_MS, on_looked, h) == AX_OK)
+        fly(f, h);
+    else
+        wait_and_retry(f, h, ERROR_WAIT_MS);
+}
+
+/* ---- publishing into the queue */
+
+static void on_room(void *arg, ax_err err, const struct stream_info *info)
+{
+    struct feeder *f = arg;
+    f->asking = false;
+    if (err == AX_OK) {
+        bool bytes_full = info->max_bytes > 0 && info->bytes * 100 >= (uint64_t) info->max_bytes * 99;
+        f->room = info->max_msgs < 0 ? WINDOW : info->max_msgs - (int64_t) info->messages;
+        if (bytes_full && f->room > 1)
+            f->room = 1; /* how many more fit is not known: one at a time */
+        f->full = f->room < 2 * WINDOW || bytes_full;
+    }
+    f->room_delay_ms = err == AX_OK && f->room > 0  ? ROOM_FIRST_MS
+                       : f->room_delay_ms * 2 > ROOM_MAX_MS ? ROOM_MAX_MS
+                                                            : f->room_delay_ms * 2;
+    pump(f);
+}
+
+static void ask_room(void *arg)
+{
+    struct feeder *f = arg;
+    if (f->asking)
+        return;
+    struct ingress *ing = f->lane->ing;
+    f->asking = stream_info_get(ing->pipe, ing->loop, f->lane->p.stream, ASK_WAIT_MS, on_room, f) == AX_OK;
+    if (!f->asking)
+        loop_timer_start(ing->loop, &f->room_timer, ROOM_MAX_MS, ask_room, f);
+}
+
+static void on_published(void *arg, const struct answer *a)
+{
+    struct held *h = arg;
+    struct feeder *f = h->feeder;
+    unsigned long more;
+    land(f, h);
+    f->publishing--;
+    if (a->err == AX_OK) {
+        metric_add(f->fed, 1);
+        f->progress = true;
+        known_left_later(f->lane->ing->known, h->id);
+        ack_source(h);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        look(h);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_STORE_FULL) {
+        metric_add(f->refused, 1);
+        if (!f->full)
+            f->room_delay_ms = ROOM_FIRST_MS;
+        f->full = true;
+        f->room = 0;
+        known_still_later(f->lane->ing->known, h->id);
+        list_insert(&f->ready, h);
+    } else {
+        char text[256];
+        if (log_gate_open(&f->gate, loop_now_ns(f->lane->ing->loop), 1000000000LL, &more))
+            log_warn("queue does not take a task back, trying again", "priority=%s from=%s task=%s error=%s more=%lu",
+                     f->lane->p.name, f->source, h->id,
+                     log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text), more);
+        wait_and_retry(f, h, ERROR_WAIT_MS);
+    }
+    pump(f);
+}
+
+static ax_err publish(struct feeder *f, struct held *h)
+{
+    struct ingress *ing = f->lane->ing;
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS];
+    struct problem p;
+    struct task t = {0};
+    natsMsg *out = NULL;
+    ax_err err = pipeline_room(ing->pipe) > 0 ? task_from_stored(&t, h->msg, &p) : AX_E_BUSY;
+    if (err != AX_OK)
+        return err;
+    name_subject(subject, "queue", t.priority, t.pool, t.id);
+    err = pipeline_reserve(ing->pipe, reply);
+    if (err == AX_OK)
+        err = task_to_msg(&t, subject, reply, &out);
+    if (err == AX_OK && natsMsgHeader_Set(out, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
+        natsMsg_Destroy(out);
+        err = AX_E_NOMEM;
+    }
+    task_clear(&t);
+    if (err == AX_OK)
+        err = pipeline_publish(ing->pipe, reply, out, 0, on_published, h);
+    return err;
+}
+
+static void pump(struct feeder *f)
+{
+    while (f->running && f->ready.head != NULL && (!f->full || f->room > 0)) {
+        struct held *h = f->ready.head;
+        ax_err err = publish(f, h);
+        if (err == AX_E_BUSY)
+            return; /* the tick comes back */
+        list_remove(&f->ready, h);
+        if (err != AX_OK) {
+            wait_and_retry(f, h, ERROR_WAIT_MS);
+            continue;
+        }
+        fly(f, h);
+        f->publishing++;
+        f->room--;
+    }
+    bool idle = f->publishing == 0 && !f->asking && f->room_timer.heap_index == 0;
+    if (f->running && f->full && f->ready.head != NULL && idle) {
+        if (f->progress)
+            ask_room(f);
+        else
+            loop_timer_start(f->lane->ing->loop, &f->room_timer, f->room_delay_ms, ask_room, f);
+        f->progress = false;
+    }
+}
+
+static void want(struct feeder *f)
+{
+    puller_want(f->puller, f->running && f->held < WINDOW ? WINDOW - f->held : 0);
+}
+
+static void renew(struct feeder *f, struct list *l, int64_t now)
+{
+    for (struct held *h = l->head; h != NULL; h = h->next) {
+        if (now - h->lease_ns < LEASE_NS)
+            continue;
+        natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "+WPI");
+        h->lease_ns = now;
+    }
+}
+
+static void on_tick(void *arg)
+{
+    struct feeder *f = arg;
+    int64_t now = loop_now_ns(f->lane->ing->loop);
+    for (struct held *h = f->waiting.head, *next; h != NULL; h = next) {
+        next = h->next;
+        if (h->wait_until_ns > now)
+            continue;
+        list_remove(&f->waiting, h);
+        list_insert(&f->ready, h);
+    }
+    renew(f, &f->ready, now);
+    renew(f, &f->flying, now);
+    renew(f, &f->waiting, now);
+    pump(f);
+    if (f->held > 0)
+        loop_timer_start(f->lane->ing->loop, &f->tick, TICK_MS, on_tick, f);
+}
+
+static void on_message(void *arg, natsMsg *msg)
+{
+    struct feeder *f = arg;
+    struct ingress *ing = f->lane->ing;
+    struct ack_subject ack;
+    struct problem p;
+    struct task t = {0};
+    struct held *h = calloc(1, sizeof *h);
+    const char *reply = natsMsg_GetReply(msg);
+    if (h == NULL || reply == NULL) {
+        natsMsg_Destroy(msg);
+        free(h);
+        return;
+    }
+    if (ack_parse_subject(reply, &ack))
+        clock_learn(ing->clock, ack.timestamp_ns);
+    h->feeder = f;
+    h->msg = msg;
+    h->number = ++f->arrived;
+    h->lease_ns = loop_now_ns(ing->loop);
+    f->held++;
+    want(f);
+    if (f->tick.heap_index == 0)
+        loop_timer_start(ing->loop, &f->tick, TICK_MS, on_tick, f);
+    if (task_from_stored(&t, msg, &p) != AX_OK) {
+        char text[400];
+        log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", f->source, natsMsg_GetSubject(msg),
+                  log_quote(p.text, text, sizeof text));
+        ack_source(h);
+        return;
+    }
+    clock_merge(ing->clock, t.submitted);
+    h->attempt = t.attempt;
+    snprintf(h->id, sizeof h->id, "%s", t.id);
+    task_clear(&t);
+    list_insert(&f->ready, h);
+    pump(f);
+}
+
+static void on_lost(void *arg)
+{
+    struct feeder *f = arg;
+    keeper_kick(f->lane->ing->keeper);
+}
+
+static struct metric *metric(const struct feeder *f, const char *name, const char *help)
+{
+    char labels[96];
+    snprintf(labels, sizeof labels, "priority=\"%s\",from=\"%s\"", f->lane->p.name,
+             strcmp(f->source, STREAM_LATER) == 0 ? "later" : "spill");
+    return metrics_get(METRIC_COUNTER, name, help, labels);
+}
+
+void feeder_consumer(const char *priority, char out[NAME_MAX_CHARS + 16])
+{
+    snprintf(out, NAME_MAX_CHARS + 16, "feeder-%s", priority);
+}
+
+ax_err feeder_new(struct feeder **out, struct lane *lane, const char *source)
+{
+    struct feeder *f = calloc(1, sizeof *f);
+    char consumer[NAME_MAX_CHARS + 16];
+    if (f == NULL)
+        return AX_E_NOMEM;
+    f->lane = lane;
+    f->source = source;
+    f->room_delay_ms = ROOM_FIRST_MS;
+    feeder_consumer(lane->p.name, consumer);
+    f->fed = metric(f, "ax_ingress_fed_total", "Tasks brought back into the queue");
+    f->dropped = metric(f, "ax_ingress_fed_known_total", "Tasks not brought back because the queue has them already");
+    f->refused = metric(f, "ax_ingress_fed_full_total", "Times a full queue refused a task that was to come back");
+    struct puller_events events = {.message = on_message, .lost = on_lost, .arg = f};
+    ax_err err = puller_new(&f->puller, lane->ing->nc, lane->ing->loop, source, consumer, &events);
+    if (err != AX_OK) {
+        free(f);
+        return err;
+    }
+    *out = f;
+    return AX_OK;
+}
+
+/* Gives back what has not been started, so that another instance need not wait for the lease to end. */
+static void give_back(struct feeder *f, struct list *l)
+{
+    while (l->head != NULL) {
+        struct held *h = l->head;
+        list_remove(l, h);
+        natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "-NAK");
+        drop(f, h);
+    }
+}
+
+void feeder_run(struct feeder *f, bool run)
+{
+    f->running = run;
+    if (!run) {
+        give_back(f, &f->ready);
+        give_back(f, &f->waiting);
+    }
+    want(f);
+}
+
+void feeder_reconnected(struct feeder *f)
+{
+    puller_reconnected(f->puller);
+}
+
+int feeder_working(const struct feeder *f)
+{
+    return f->flying_count;
+}

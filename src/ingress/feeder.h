@@ -1,0 +1,26 @@
+/* Brings tasks from AX_LATER (due) or AX_SPILL back into the queue of their priority, oldest first (DESIGN §6 "due" and
+ * rule 4). One per priority and source, so that a full queue holds up its own tasks only. Shared by all ingress
+ * instances through one durable consumer. Never freed (puller.h says why). Lock held in every call. */
+#ifndef AX_INGRESS_FEEDER_H
+#define AX_INGRESS_FEEDER_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/names.h"
+
+struct lane;
+struct feeder;
+
+/* source: STREAM_LATER or STREAM_SPILL (borrowed static). Asks for nothing until feeder_run. */
+ax_err feeder_new(struct feeder **out, struct lane *lane, const char *source);
+/* Takes messages, or lets what it holds finish and takes no more. */
+void feeder_run(struct feeder *f, bool run);
+void feeder_reconnected(struct feeder *f);
+/* Publishes and acks under way. */
+int feeder_working(const struct feeder *f);
+
+/* "feeder-<priority>": name of the durable consumer. */
+void feeder_consumer(const char *priority, char out[NAME_MAX_CHARS + 16]);
+
+#endif

@@ -1,0 +1,166 @@
+#include "ingress/ingress.h"
+
+#include <stdio.h>
+
+#include "core/connect.h"
+#include "core/log.h"
+#include "ingress/keeper.h"
+#include "ingress/known.h"
+#include "ingress/lane.h"
+#include "ingress/pools.h"
+#include "ingress/submit.h"
+
+#define PIPELINE_EXTRA 4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
+#define DRAIN_POLL_MS 20
+#define DOORS 2
+
+static const char *const door_subjects[DOORS] = {"ax.submit", "ax.submit.>"};
+
+static void on_submission(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct ingress *ing = closure;
+    loop_enter(ing->loop);
+    submit_take(ing, msg);
+    loop_leave(ing->loop);
+}
+
+static void open_doors(struct ingress *ing)
+{
+    /* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
+    if (ing->open || ing->closing || !clock_is_set(ing->clock) || ing->lanes == NULL)
+        return;
+    for (int i = 0; i < DOORS; i++) {
+        if (ing->doors[i] != NULL)
+            continue;
+        natsStatus s = natsConnection_QueueSubscribe(&ing->doors[i], ing->nc, door_subjects[i], INGRESS_QUEUE_GROUP,
+                                                     on_submission, ing);
+        if (s != NATS_OK) {
+            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i], natsStatus_GetText(s));
+            return;
+        }
+        natsSubscription_SetPendingLimits(ing->doors[i], -1, -1);
+    }
+    ing->open = true;
+    char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
+    log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"", lanes_list(ing, list, sizeof list));
+}
+
+static void try_open(void *arg)
+{
+    struct ingress *ing = arg;
+    open_doors(ing);
+    if (!ing->open && !ing->closing)
+        loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, try_open, ing);
+}
+
+void ingress_take_priorities(struct ingress *ing, const struct priorities *ps)
+{
+    if (ing->closing)
+        return;
+    lanes_update(ing, ps);
+}
+
+void ingress_disconnected(void *arg)
+{
+    struct ingress *ing = arg;
+    loop_enter(ing->loop);
+    ing->connected = false;
+    if (ing->known != NULL)
+        known_disconnected(ing->known);
+    loop_leave(ing->loop);
+}
+
+void ingress_reconnected(void *arg)
+{
+    struct ingress *ing = arg;
+    loop_enter(ing->loop);
+    ing->connected = true;
+    if (ing->keeper != NULL) {
+        pipeline_reconnected(ing->pipe);
+        known_reconnected(ing->known);
+        pools_refresh(ing->pools);
+        lanes_reconnected(ing);
+        submits_retry(ing->submits);
+    }
+    loop_leave(ing->loop);
+    keeper_kick(ing->keeper);
+}
+
+ax_err ingress_start(struct ingress *ing, struct problem *p)
+{
+    counters_register(&ing->counters);
+    later_init(&ing->later);
+    loop_enter(ing->loop);
+    ing->connected = true;
+    ax_err err = pipeline_new(&ing->pipe, ing->nc, ing->loop, (int) ing->options->inflight + PIPELINE_EXTRA);
+    if (err == AX_OK)
+        err = submits_new(&ing->submits, ing);
+    if (err == AX_OK)
+        try_open(ing);
+    loop_leave(ing->loop);
+    if (err == AX_OK)
+        err = pools_start(&ing->pools, ing->nc, ing->pipe, ing->loop);
+    if (err == AX_OK)
+        err = known_start(&ing->known, ing);
+    if (err == AX_OK)
+        err = keeper_start(&ing->keeper, ing);
+    return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));
+}
+
+/* Messages that nats.c has taken off the socket for us and not handed over yet. */
+static bool doors_are_empty(const struct ingress *ing)
+{
+    for (int i = 0; i < DOORS; i++) {
+        if (ing->doors[i] != NULL && natsSubscription_DrainCompletionStatus(ing->doors[i]) == NATS_ILLEGAL_STATE)
+            return false;
+    }
+    return true;
+}
+
+static void poll_drained(void *arg)
+{
+    struct ingress *ing = arg;
+    int working = submits_working(ing->submits) + lanes_held(ing);
+    bool written = !ing->connected || natsConnection_Buffered(ing->nc) <= 0;
+    if (doors_are_empty(ing) && working == 0 && written) {
+        log_info("stopped, nothing left in the works", NULL);
+        loop_stop(ing->loop);
+    } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
+        log_warn("stopped with work unfinished; its producers had no answer yet", "working=%d", working);
+        loop_stop(ing->loop);
+    } else {
+        loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, poll_drained, ing);
+    }
+}
+
+void ingress_drain(struct ingress *ing, int64_t limit_ms)
+{
+    ing->closing = true;
+    ing->drain_until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
+    for (int i = 0; i < DOORS; i++) {
+        if (ing->doors[i] != NULL)
+            natsSubscription_DrainTimeout(ing->doors[i], limit_ms);
+    }
+    ing->open = false;
+    lanes_close(ing);
+    loop_timer_start(ing->loop, &ing->drain_timer, 0, poll_drained, ing);
+}
+
+bool ingress_is_ready(void *arg, char *why, unsigned long cap)
+{
+    struct ingress *ing = arg;
+    const char *reason = NULL;
+    loop_enter(ing->loop);
+    if (ing->closing)
+        reason = "stopping";
+    else if (!ing->connected)
+        reason = "not connected to NATS";
+    else if (!ing->open)
+        reason = "waiting for the streams";
+    loop_leave(ing->loop);
+    if (reason != NULL)
+        snprintf(why, cap, "%s", reason);
+    return reason == NULL;
+}

@@ -1,0 +1,378 @@
+#include "ingress/known.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/connect.h"
+#include "core/filter.h"
+#include "core/idset.h"
+#include "core/log.h"
+#include "core/names.h"
+#include "core/reader.h"
+#include "ingress/ingress.h"
+#include "ingress/stream_info.h"
+
+#define CHECK_MS 3000
+#define INFO_WAIT_MS 3000
+#define EXPIRE_NS 60000000000LL
+#define FILTER_ERROR 0.001
+#define FILTER_DAYS_MAX 31
+#define NS_PER_DAY (24LL * 3600 * 1000000000LL)
+#define LATER_MARGIN_S 3600 /* how long after its time an id may sit in AX_LATER because its queue is full */
+#define FOREVER UINT32_MAX
+
+/* One stream that is followed. */
+struct follow {
+    struct known *known;
+    const char *stream;
+    const char *filter; /* what reading it asks for */
+    unsigned place;
+    bool counts;   /* every sequence of it is a publish that can be heard */
+    bool whole;    /* everything up to safe_seq was read or heard, and since then we listen */
+    bool asking;
+    bool again;    /* asked to sync while a sync is under way */
+    struct reader *reader;
+    uint64_t safe_seq;  /* everything up to here is in the view */
+    uint64_t heard;     /* messages heard, ever */
+    uint64_t heard_safe; /* at most what had been heard when safe_seq was the last sequence */
+    uint64_t heard_asked;
+    uint64_t target_seq; /* what the reading under way makes safe */
+    uint64_t heard_target;
+    char created[40];
+    natsSubscription *sub;
+};
+
+enum { DONE, LATER, DEAD, FOLLOWED };
+
+struct known {
+    struct ingress *ing;
+    struct follow follows[FOLLOWED];
+    struct filter *filter; /* NULL until the bucket's age is known */
+    int days;
+    struct idset *later, *dead;
+    int64_t dead_age_s;
+    struct loop_timer check, retry;
+    int64_t expired_ns;
+    bool connected;
+};
+
+static void sync_one(struct follow *f);
+
+static uint32_t now_s(struct known *k)
+{
+    return (uint32_t) (clock_ax_ns(k->ing->clock) / 1000000000);
+}
+
+static uint32_t clamp_s(int64_t s)
+{
+    return s < 0 ? 0 : s >= FOREVER ? FOREVER : (uint32_t) s;
+}
+
+/* Ids of keyed tasks are 32 hex digits, of keyless ones 22 characters. */
+static bool is_keyed(const char *id)
+{
+    return strlen(id) == TASK_ID_CHARS;
+}
+
+/* When an id in AX_LATER is no longer worth remembering. A schedule that cannot be read (a recurring one): never. */
+static uint32_t later_until(struct known *k, const char *stage, natsMsg *msg)
+{
+    const char *schedule = NULL;
+    int64_t due_ns;
+    if (strcmp(stage, "due") == 0)
+        return clamp_s((int64_t) now_s(k) + LATER_MARGIN_S);
+    if (natsMsgHeader_Get(msg, HDR_SCHEDULE, &schedule) == NATS_OK && schedule != NULL && strncmp(schedule, "@at ", 4) == 0 &&
+        clock_parse_rfc3339(schedule + 4, &due_ns))
+        return clamp_s(due_ns / 1000000000 + LATER_MARGIN_S);
+    return FOREVER;
+}
+
+static void add_done(struct known *k, const char *subject, int64_t time_ns)
+{
+    const char *id = subject + strlen(DONE_PREFIX);
+    if (k->filter == NULL || strncmp(subject, DONE_PREFIX, strlen(DONE_PREFIX)) != 0 || !is_keyed(id))
+        return;
+    if (filter_add(k->filter, id, TASK_ID_CHARS, time_ns) != AX_OK)
+        log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
+}
+
+static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg *msg)
+{
+    struct known *k = f->known;
+    struct task_subject s;
+    ax_err err = AX_OK;
+    if (f->place == KNOWN_DONE) {
+        add_done(k, subject, time_ns);
+        return;
+    }
+    if (!name_parse_task_subject(subject, &s) || !is_keyed(s.id))
+        return;
+    if (f->place == KNOWN_LATER)
+        err = idset_add(k->later, s.id, later_until(k, s.stage, msg));
+    else
+        err = idset_add(k->dead, s.id, k->dead_age_s > 0 ? clamp_s(now_s(k) + k->dead_age_s) : FOREVER);
+    if (err != AX_OK)
+        log_error("no memory for a waiting id; its key may be taken twice", "stream=%s id=%s", f->stream, s.id);
+}
+
+static void on_heard(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct follow *f = closure;
+    struct ingress *ing = f->known->ing;
+    loop_enter(ing->loop);
+    f->heard++;
+    take(f, natsMsg_GetSubject(msg), clock_ax_ns(ing->clock), msg);
+    loop_leave(ing->loop);
+    natsMsg_Destroy(msg);
+}
+
+static void on_read(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    struct follow *f = arg;
+    (void) seq;
+    clock_learn(f->known->ing->clock, time_ns);
+    take(f, subject, time_ns, msg);
+}
+
+static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    struct follow *f = arg;
+    (void) last_seq;
+    f->reader = NULL;
+    if (err == AX_OK && !f->again) {
+        f->safe_seq = f->target_seq;
+        f->heard_safe = f->heard_target;
+        f->whole = true;
+        log_debug("view is whole", "stream=%s seq=%" PRIu64, f->stream, f->safe_seq);
+        return;
+    }
+    f->again = false;
+    sync_one(f);
+}
+
+/* The Bloom filter keeps ids as long as the bucket keeps records; another age, another filter. */
+static void fit_filter(struct follow *f, int64_t max_age_ns)
+{
+    struct known *k = f->known;
+    int64_t days = max_age_ns == 0 ? FILTER_DAYS_MAX : (max_age_ns + NS_PER_DAY - 1) / NS_PER_DAY;
+    if (max_age_ns == 0 || days > FILTER_DAYS_MAX) {
+        if (k->days != FILTER_DAYS_MAX)
+            log_warn("records are kept for longer than ingress remembers keys", "stream=%s days=%d", STREAM_DONE,
+                     FILTER_DAYS_MAX);
+        days = FILTER_DAYS_MAX;
+    }
+    if (k->filter != NULL && days == k->days)
+        return;
+    struct filter *fresh = NULL;
+    if (filter_new(&fresh, (int) days, (int) k->ing->options->filter_entries, FILTER_ERROR) != AX_OK) {
+        log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
+        return;
+    }
+    filter_free(k->filter);
+    k->filter = fresh;
+    k->days = (int) days;
+    f->whole = false;
+    f->safe_seq = 0;
+}
+
+static void start_reading(struct follow *f, const struct stream_info *info)
+{
+    struct known *k = f->known;
+    f->whole = false;
+    f->target_seq = info->last_seq;
+    f->heard_target = f->heard_asked;
+    if (info->last_seq <= f->safe_seq) {
+        on_read_end(f, AX_OK, info->last_seq);
+        return;
+    }
+    struct reader_events events = {.message = on_read, .end = on_read_end, .arg = f};
+    if (reader_start(&f->reader, k->ing->nc, k->ing->pipe, k->ing->loop, f->stream, f->filter, f->safe_seq + 1, &events) !=
+        AX_OK)
+        f->reader = NULL; /* no memory: the next check tries again */
+}
+
+static void on_info(void *arg, ax_err err, const struct stream_info *info)
+{
+    struct follow *f = arg;
+    struct known *k = f->known;
+    f->asking = false;
+    if (err != AX_OK)
+        return;
+    if (f->place == KNOWN_LATER)
+        later_learn(&k->ing->later, info);
+    if (f->place == KNOWN_DEAD)
+        k->dead_age_s = info->max_age_ns / 1000000000;
+    if (strcmp(f->created, info->created) != 0 || info->last_seq < f->safe_seq) {
+        snprintf(f->created, sizeof f->created, "%s", info->created);
+        f->safe_seq = 0;
+        f->whole = false;
+    }
+    if (f->place == KNOWN_DONE)
+        fit_filter(f, info->max_age_ns);
+    if (f->whole && f->counts && info->last_seq - f->safe_seq > f->heard - f->heard_safe) {
+        log_warn("records not heard, reading them again", "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream,
+                 info->last_seq - f->safe_seq, f->heard - f->heard_safe);
+        metric_add(k->ing->counters.gaps, 1);
+        f->whole = false;
+    }
+    if (!f->whole) {
+        start_reading(f, info);
+        return;
+    }
+    f->safe_seq = info->last_seq;
+    f->heard_safe = f->heard_asked;
+}
+
+/* Asks how far the stream is; on_info decides what has to be read. */
+static void sync_one(struct follow *f)
+{
+    struct ingress *ing = f->known->ing;
+    if (f->reader != NULL) {
+        f->again = f->again || !f->whole;
+        return;
+    }
+    if (f->asking || !f->known->connected)
+        return;
+    f->heard_asked = f->heard;
+    f->asking = stream_info_get(ing->pipe, ing->loop, f->stream, INFO_WAIT_MS, on_info, f) == AX_OK;
+}
+
+static void report(struct known *k)
+{
+    struct counters *c = &k->ing->counters;
+    struct filter_stats s;
+    if (k->filter != NULL) {
+        filter_stats(k->filter, &s);
+        metric_set(c->filter_checks, (int64_t) s.checks);
+        metric_set(c->filter_negatives, (int64_t) s.negatives);
+        metric_set(c->filter_false_positives, (int64_t) s.false_positives);
+        metric_set(c->filter_entries, (int64_t) s.entries);
+        metric_set(c->filter_bytes, (int64_t) s.bytes);
+    }
+    metric_set(c->later_ids, (int64_t) idset_count(k->later));
+    metric_set(c->dead_ids, (int64_t) idset_count(k->dead));
+}
+
+static void on_check(void *arg)
+{
+    struct known *k = arg;
+    int64_t now = loop_now_ns(k->ing->loop);
+    for (int i = 0; i < FOLLOWED; i++) {
+        if (k->follows[i].reader == NULL)
+            sync_one(&k->follows[i]);
+    }
+    if (now - k->expired_ns >= EXPIRE_NS && clock_is_set(k->ing->clock)) {
+        k->expired_ns = now;
+        if (k->filter != NULL)
+            filter_expire(k->filter, clock_ax_ns(k->ing->clock));
+        idset_expire(k->later, now_s(k));
+        idset_expire(k->dead, now_s(k));
+    }
+    report(k);
+    loop_timer_start(k->ing->loop, &k->check, known_is_whole(k) ? CHECK_MS : CHECK_MS / 10, on_check, k);
+}
+
+unsigned known_maybe(struct known *k, const char *id)
+{
+    unsigned places = 0;
+    if (!k->follows[DONE].whole || k->filter == NULL || filter_check(k->filter, id, TASK_ID_CHARS))
+        places |= KNOWN_DONE;
+    if (!k->follows[LATER].whole || (idset_count(k->later) > 0 && idset_has(k->later, id, now_s(k))))
+        places |= KNOWN_LATER;
+    if (!k->follows[DEAD].whole || (idset_count(k->dead) > 0 && idset_has(k->dead, id, now_s(k))))
+        places |= KNOWN_DEAD;
+    return places;
+}
+
+void known_is_not(struct known *k, unsigned place, const char *id)
+{
+    if (place == KNOWN_DONE && k->follows[DONE].whole && k->filter != NULL)
+        filter_was_false(k->filter);
+    else if (place == KNOWN_LATER)
+        idset_remove(k->later, id);
+    else if (place == KNOWN_DEAD)
+        idset_remove(k->dead, id);
+}
+
+void known_goes_later(struct known *k, const char *id, int64_t due_ns)
+{
+    if (is_keyed(id))
+        idset_add(k->later, id, clamp_s(due_ns / 1000000000 + LATER_MARGIN_S));
+}
+
+void known_left_later(struct known *k, const char *id)
+{
+    if (is_keyed(id))
+        idset_remove(k->later, id);
+}
+
+void known_still_later(struct known *k, const char *id)
+{
+    if (is_keyed(id))
+        idset_add(k->later, id, clamp_s((int64_t) now_s(k) + LATER_MARGIN_S));
+}
+
+void known_refresh(struct known *k)
+{
+    for (int i = 0; i < FOLLOWED; i++)
+        sync_one(&k->follows[i]);
+}
+
+void known_disconnected(struct known *k)
+{
+    k->connected = false;
+    for (int i = 0; i < FOLLOWED; i++)
+        k->follows[i].whole = false;
+}
+
+void known_reconnected(struct known *k)
+{
+    k->connected = true;
+    known_refresh(k);
+}
+
+bool known_is_whole(const struct known *k)
+{
+    return k->follows[DONE].whole && k->follows[LATER].whole && k->follows[DEAD].whole;
+}
+
+ax_err known_start(struct known **out, struct ingress *ing)
+{
+    static const struct {
+        const char *stream, *heard, *read;
+        unsigned place;
+        bool counts;
+    } table[FOLLOWED] = {
+        [DONE] = {STREAM_DONE, DONE_PREFIX ">", DONE_PREFIX ">", KNOWN_DONE, true},
+        /* what falls due is written by the server itself and not heard */
+        [LATER] = {STREAM_LATER, "ax.later.>", "ax.*.*.*.*", KNOWN_LATER, false},
+        [DEAD] = {STREAM_DEAD, "ax.dead.>", "ax.dead.>", KNOWN_DEAD, true},
+    };
+    struct known *k = calloc(1, sizeof *k);
+    if (k == NULL || idset_new(&k->later) != AX_OK || idset_new(&k->dead) != AX_OK)
+        return AX_E_NOMEM;
+    k->ing = ing;
+    k->connected = true;
+    for (int i = 0; i < FOLLOWED; i++) {
+        struct follow *f = &k->follows[i];
+        f->known = k;
+        f->stream = table[i].stream;
+        f->filter = table[i].read;
+        f->place = table[i].place;
+        f->counts = table[i].counts;
+        natsStatus s = natsConnection_Subscribe(&f->sub, ing->nc, table[i].heard, on_heard, f);
+        if (s == NATS_OK)
+            s = natsSubscription_SetPendingLimits(f->sub, -1, -1);
+        if (s != NATS_OK)
+            return connect_error(s);
+    }
+    *out = k;
+    loop_enter(ing->loop);
+    on_check(k);
+    loop_leave(ing->loop);
+    return AX_OK;
+}

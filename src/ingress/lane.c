@@ -1,0 +1,209 @@
+#include "ingress/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "ingress/feeder.h"
+#include "ingress/stream_info.h"
+
+#define SAMPLE_BUSY_NS 1000000000LL /* between measurements while answering busy */
+#define SAMPLE_IDLE_MS 5000
+#define SPILL_POLL_MS 250
+#define INFO_WAIT_MS 3000
+
+struct lane *lane_find(struct ingress *ing, const char *name)
+{
+    for (struct lane *l = ing->lanes; l != NULL; l = l->next) {
+        if (strcmp(l->p.name, name) == 0)
+            return l->here ? l : NULL;
+    }
+    return NULL;
+}
+
+static void on_sample(void *arg, ax_err err, const struct stream_info *info)
+{
+    struct lane *l = arg;
+    l->asking = false;
+    if (err != AX_OK)
+        return;
+    drain_sample(&l->drain, info->last_seq - info->messages, loop_now_ns(l->ing->loop));
+    l->p.max_msgs = info->max_msgs;
+    l->p.messages = info->messages;
+}
+
+static void sample(struct lane *l)
+{
+    if (l->asking)
+        return;
+    l->asked_ns = loop_now_ns(l->ing->loop);
+    l->asking = stream_info_get(l->ing->pipe, l->ing->loop, l->p.stream, INFO_WAIT_MS, on_sample, l) == AX_OK;
+}
+
+static void on_sample_timer(void *arg)
+{
+    struct lane *l = arg;
+    if (l->here)
+        sample(l);
+    loop_timer_start(l->ing->loop, &l->sample_timer, SAMPLE_IDLE_MS, on_sample_timer, l);
+}
+
+int64_t lane_hint_ms(struct lane *l)
+{
+    int64_t now = loop_now_ns(l->ing->loop);
+    if (now - l->asked_ns >= SAMPLE_BUSY_NS)
+        sample(l);
+    return drain_hint_ms(&l->drain, now);
+}
+
+static void ask_spill(void *arg);
+
+static void on_spill_left(void *arg, ax_err err, uint64_t left)
+{
+    struct lane *l = arg;
+    if (err == AX_OK && left == 0 && l->spill_heard == l->spill_heard_at_ask) {
+        l->spilling = false;
+        return;
+    }
+    l->spilling = l->spilling || (err == AX_OK && left > 0);
+    loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+}
+
+static void ask_spill(void *arg)
+{
+    struct lane *l = arg;
+    char consumer[64];
+    feeder_consumer(l->p.name, consumer);
+    l->spill_heard_at_ask = l->spill_heard;
+    if (!l->here || consumer_left_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer, INFO_WAIT_MS, on_spill_left, l) != AX_OK)
+        loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+}
+
+void lane_spilled(struct lane *l)
+{
+    l->spill_heard++;
+    if (!l->spilling) {
+        l->spilling = true;
+        loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    }
+}
+
+static struct metric *metric(const struct lane *l, const char *name, const char *help)
+{
+    char labels[64];
+    snprintf(labels, sizeof labels, "priority=\"%s\"", l->p.name);
+    return metrics_get(METRIC_COUNTER, name, help, labels);
+}
+
+static struct lane *lane_new(struct ingress *ing, const struct priority *p)
+{
+    struct lane *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    l->ing = ing;
+    l->p = *p;
+    drain_init(&l->drain);
+    l->submitted = metric(l, "ax_ingress_submitted_total", "Submissions with a valid priority");
+    l->accepted = metric(l, "ax_ingress_accepted_total", "Tasks stored in the queue");
+    l->busy = metric(l, "ax_ingress_busy_total", "Submissions answered busy because the queue was full");
+    l->spilled = metric(l, "ax_ingress_spilled_total", "Tasks stored in the spill");
+    if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK || feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
+        log_error("cannot start the feeders, trying again", "priority=%s", p->name);
+        free(l); /* a feeder that did start has asked for nothing yet: it stays idle */
+        return NULL;
+    }
+    l->next = ing->lanes;
+    ing->lanes = l;
+    on_sample_timer(l);
+    return l;
+}
+
+static struct lane *find_any(struct ingress *ing, const char *name)
+{
+    for (struct lane *l = ing->lanes; l != NULL; l = l->next) {
+        if (strcmp(l->p.name, name) == 0)
+            return l;
+    }
+    return NULL;
+}
+
+static void set_here(struct lane *l, bool here)
+{
+    if (l->here == here)
+        return;
+    l->here = here;
+    if (here) {
+        log_info("priority is here", "priority=%s stream=%s rank=%d", l->p.name, l->p.stream, l->p.rank);
+        ask_spill(l);
+    } else {
+        log_warn("priority is gone", "priority=%s stream=%s", l->p.name, l->p.stream);
+    }
+    bool run = here && !l->ing->closing;
+    feeder_run(l->due, run);
+    feeder_run(l->spill, run);
+}
+
+void lanes_update(struct ingress *ing, const struct priorities *ps)
+{
+    for (struct lane *l = ing->lanes; l != NULL; l = l->next) {
+        if (priorities_find(ps, l->p.name) < 0)
+            set_here(l, false);
+    }
+    for (int i = 0; i < ps->count; i++) {
+        struct lane *l = find_any(ing, ps->list[i].name);
+        if (l == NULL)
+            l = lane_new(ing, &ps->list[i]);
+        if (l == NULL)
+            continue;
+        l->p = ps->list[i];
+        set_here(l, true);
+    }
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct lane *x = *(struct lane *const *) a, *y = *(struct lane *const *) b;
+    return x->p.rank != y->p.rank ? (x->p.rank > y->p.rank) - (x->p.rank < y->p.rank) : strcmp(x->p.name, y->p.name);
+}
+
+char *lanes_list(const struct ingress *ing, char *buf, size_t cap)
+{
+    const struct lane *here[PRIORITIES_MAX];
+    size_t count = 0, used = 0;
+    for (const struct lane *l = ing->lanes; l != NULL && count < PRIORITIES_MAX; l = l->next) {
+        if (l->here)
+            here[count++] = l;
+    }
+    qsort(here, count, sizeof here[0], by_rank);
+    buf[0] = '\0';
+    for (size_t i = 0; i < count && used < cap; i++)
+        used += (size_t) snprintf(buf + used, cap - used, "%s%s", i > 0 ? ", " : "", here[i]->p.name);
+    return buf;
+}
+
+void lanes_reconnected(struct ingress *ing)
+{
+    for (struct lane *l = ing->lanes; l != NULL; l = l->next) {
+        feeder_reconnected(l->due);
+        feeder_reconnected(l->spill);
+        if (l->here && l->spill_timer.heap_index == 0)
+            loop_timer_start(ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    }
+}
+
+void lanes_close(struct ingress *ing)
+{
+    for (struct lane *l = ing->lanes; l != NULL; l = l->next) {
+        feeder_run(l->due, false);
+        feeder_run(l->spill, false);
+    }
+}
+
+int lanes_held(const struct ingress *ing)
+{
+    int held = 0;
+    for (const struct lane *l = ing->lanes; l != NULL; l = l->next)
+        held += feeder_working(l->due) + feeder_working(l->spill);
+    return held;
+}

@@ -1,0 +1,49 @@
+/* A priority as ingress sees it: its queue stream, whether that is full and how fast it drains, whether tasks of it wait
+ * in the spill, and the two feeders that bring tasks back. A lane is never freed, since submissions in the works point
+ * to it; it is revived when a priority of its name comes back. Lock held in every call. */
+#ifndef AX_INGRESS_LANE_H
+#define AX_INGRESS_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/metrics.h"
+#include "core/provision.h"
+#include "ingress/drain.h"
+#include "ingress/ingress.h"
+
+struct feeder;
+
+struct lane {
+    struct lane *next;
+    struct ingress *ing;
+    struct priority p; /* as last read */
+    bool here;         /* the server has it now */
+    struct drain drain;
+    bool asking; /* a stream info is under way */
+    int64_t asked_ns;
+    bool spilling; /* tasks of this priority wait in AX_SPILL */
+    uint64_t spill_heard; /* spill publishes heard; a count of "none left" older than the last one does not hold */
+    uint64_t spill_heard_at_ask;
+    struct loop_timer spill_timer, sample_timer;
+    struct feeder *due, *spill;
+    struct metric *submitted, *accepted, *busy, *spilled;
+};
+
+struct lane *lane_find(struct ingress *ing, const char *name);
+/* Brings the lanes in line with what the server has. */
+void lanes_update(struct ingress *ing, const struct priorities *ps);
+/* "high, normal, low": the priorities there are. Returns buf. */
+char *lanes_list(const struct ingress *ing, char *buf, size_t cap);
+void lanes_reconnected(struct ingress *ing);
+/* Stops taking from AX_LATER and AX_SPILL. */
+void lanes_close(struct ingress *ing);
+/* Messages the feeders hold. */
+int lanes_held(const struct ingress *ing);
+
+/* The queue refused a task: when to come again. Sees to it that the measurement is fresh. */
+int64_t lane_hint_ms(struct lane *l);
+/* A task of this priority was put into the spill, by us or somebody else. */
+void lane_spilled(struct lane *l);
+
+#endif

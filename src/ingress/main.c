@@ -1,0 +1,79 @@
+/* ax-ingress: takes submissions (level 1 of AX). */
+#include <nats/nats.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/connect.h"
+#include "core/http.h"
+#include "core/log.h"
+#include "core/loop.h"
+#include "core/options.h"
+#include "ingress/ingress.h"
+#include "ingress/keeper.h"
+
+#define DRAIN_LIMIT_MS 10000
+#define EXIT_FAILED 1
+#define EXIT_USAGE 2
+
+static ax_err start(struct ingress *ing, const struct connect_events *events, struct problem *p)
+{
+    ax_err err = connect_open(&ing->nc, ing->options, ing->loop, "ax-ingress", events, p);
+    return err == AX_OK ? ingress_start(ing, p) : err;
+}
+
+static ax_err serve_http(struct http **http, struct ingress *ing, struct problem *p)
+{
+    const struct options *o = ing->options;
+    if (o->http_port == 0)
+        return AX_OK;
+    ax_err err = http_start(http, o->http_bind, (int) o->http_port, ingress_is_ready, ing, p);
+    if (err == AX_OK)
+        log_info("http", "bind=%s port=%d", o->http_bind, http_port(*http));
+    return err;
+}
+
+int main(int argc, char **argv)
+{
+    static struct clock clock;
+    static struct options options;
+    static struct ingress ing;
+    struct problem p = {0};
+    struct http *http = NULL;
+    int first = 0;
+    loop_block_signals();
+    ax_err err = options_parse(&options, FOR_INGRESS, argc, argv, false, &first, &p);
+    if (err == AX_E_CLOSED)
+        return 0;
+    if (err == AX_OK && first < argc)
+        err = problem_set(&p, AX_E_INVALID, "%s: ax-ingress takes options only; see --help", argv[first]);
+    if (err != AX_OK) {
+        fprintf(stderr, "ax-ingress: %s\n", p.text);
+        return EXIT_USAGE;
+    }
+    log_init("ax-ingress", (enum log_level) log_level_parse(options.log_level));
+    clock_init(&clock);
+    ing.clock = &clock;
+    ing.options = &options;
+    const struct connect_events events = {ingress_disconnected, ingress_reconnected, &ing};
+    err = loop_new(&ing.loop, &clock);
+    if (err == AX_OK)
+        err = start(&ing, &events, &p);
+    if (err == AX_OK)
+        err = serve_http(&http, &ing, &p);
+    if (err != AX_OK) {
+        fprintf(stderr, "ax-ingress: %s\n", p.text[0] != '\0' ? p.text : ax_err_text(err));
+        return EXIT_FAILED;
+    }
+    int signal = loop_run(ing.loop);
+    log_info("stopping", "signal=%d", signal);
+    loop_enter(ing.loop);
+    ingress_drain(&ing, DRAIN_LIMIT_MS);
+    loop_leave(ing.loop);
+    loop_run(ing.loop);
+    http_stop(http);
+    fflush(stderr);
+    /* The process ends with its connection, its threads and what they share: taking them apart one by one would only
+     * race with nats.c's own. Everything that must survive is on the server. */
+    _Exit(0);
+}

@@ -1,0 +1,229 @@
+#include "ingress/pools.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "core/connect.h"
+#include "core/log.h"
+#include "core/names.h"
+#include "core/reader.h"
+
+#define GET_WAIT_MS 3000
+
+struct pool {
+    char name[NAME_MAX_CHARS + 1];
+    uint32_t round; /* of reading the bucket, in which it was seen last */
+    UT_hash_handle hh;
+};
+
+struct pools {
+    natsConnection *nc;
+    struct pipeline *pipe;
+    struct loop *loop;
+    natsSubscription *sub;
+    struct pool *table;
+    struct reader *reader;
+    uint32_t round;
+    bool read, again;
+};
+
+/* One entry being added. */
+struct addition {
+    struct pools *pools;
+    char name[NAME_MAX_CHARS + 1];
+};
+
+static struct pool *find(const struct pools *ps, const char *name)
+{
+    struct pool *p;
+    HASH_FIND_STR(ps->table, name, p);
+    return p;
+}
+
+static void put(struct pools *ps, const char *name)
+{
+    struct pool *p = find(ps, name);
+    if (p == NULL) {
+        p = calloc(1, sizeof *p);
+        if (p == NULL)
+            return;
+        snprintf(p->name, sizeof p->name, "%s", name);
+        HASH_ADD_STR(ps->table, name, p);
+    }
+    p->round = ps->round;
+}
+
+static void cut(struct pools *ps, struct pool *p)
+{
+    HASH_DEL(ps->table, p);
+    free(p);
+}
+
+static bool is_removal(natsMsg *msg)
+{
+    const char *v = NULL;
+    if (natsMsgHeader_Get(msg, "KV-Operation", &v) == NATS_OK && v != NULL && strcmp(v, "PUT") != 0)
+        return true;
+    return natsMsgHeader_Get(msg, "Nats-Marker-Reason", &v) == NATS_OK;
+}
+
+static void take(struct pools *ps, const char *subject, natsMsg *msg)
+{
+    const char *name = subject + strlen(POOLS_PREFIX);
+    if (strncmp(subject, POOLS_PREFIX, strlen(POOLS_PREFIX)) != 0 || !name_is_valid(name))
+        return;
+    struct pool *p = find(ps, name);
+    if (!is_removal(msg))
+        put(ps, name);
+    else if (p != NULL)
+        cut(ps, p);
+}
+
+static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct pools *ps = closure;
+    loop_enter(ps->loop);
+    take(ps, natsMsg_GetSubject(msg), msg);
+    loop_leave(ps->loop);
+    natsMsg_Destroy(msg);
+}
+
+static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) seq;
+    (void) time_ns;
+    take(arg, subject, msg);
+}
+
+static void on_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    struct pools *ps = arg;
+    struct pool *p, *next;
+    (void) last_seq;
+    ps->reader = NULL;
+    if (err == AX_OK) {
+        ps->read = true;
+        HASH_ITER (hh, ps->table, p, next) {
+            if (p->round != ps->round)
+                cut(ps, p);
+        }
+    }
+    if (ps->again || err != AX_OK) {
+        ps->again = false;
+        pools_refresh(ps);
+    }
+}
+
+void pools_refresh(struct pools *ps)
+{
+    if (ps->reader != NULL) {
+        ps->again = true;
+        return;
+    }
+    ps->round++;
+    struct reader_events events = {.message = on_stored, .end = on_end, .arg = ps};
+    if (reader_start(&ps->reader, ps->nc, ps->pipe, ps->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) != AX_OK)
+        log_error("cannot read the pools", "stream=%s", STREAM_POOLS);
+}
+
+bool pools_are_read(const struct pools *ps)
+{
+    return ps->read;
+}
+
+bool pools_has(const struct pools *ps, const char *name)
+{
+    return find(ps, name) != NULL;
+}
+
+static ax_err publish(struct addition *a, uint64_t expected);
+
+static void on_marker(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct addition *a = arg;
+    /* A removed entry leaves a marker, which the new one has to follow; anything else there is an entry by now. */
+    if (err == AX_OK && is_removal(found->msg) && publish(a, found->seq) == AX_OK)
+        return;
+    if (err == AX_E_NOT_FOUND && publish(a, 0) == AX_OK)
+        return;
+    free(a);
+}
+
+static void on_published(void *arg, const struct answer *a)
+{
+    struct addition *add = arg;
+    char subject[SUBJECT_MAX_CHARS];
+    if (a->err == AX_OK)
+        log_info("pool added", "pool=%s", add->name);
+    snprintf(subject, sizeof subject, "%s%s", POOLS_PREFIX, add->name);
+    if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ &&
+        pipeline_get(add->pools->pipe, STREAM_POOLS, subject, 0, GET_WAIT_MS, on_marker, add) == AX_OK)
+        return;
+    if (a->err != AX_OK && a->err_code != JSERR_WRONG_LAST_SEQ) {
+        char text[256];
+        struct pool *p = find(add->pools, add->name);
+        log_warn("pool not added, trying again with its next task", "pool=%s error=%s", add->name,
+                 log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text));
+        if (p != NULL)
+            cut(add->pools, p);
+    }
+    free(add);
+}
+
+static ax_err publish(struct addition *a, uint64_t expected)
+{
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], seq[24];
+    natsMsg *msg = NULL;
+    snprintf(subject, sizeof subject, "%s%s", POOLS_PREFIX, a->name);
+    snprintf(seq, sizeof seq, "%" PRIu64, expected);
+    ax_err err = pipeline_reserve(a->pools->pipe, reply);
+    if (err != AX_OK)
+        return err;
+    natsStatus s = natsMsg_Create(&msg, subject, reply, "{}", 2);
+    if (s == NATS_OK)
+        s = natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, seq);
+    if (s == NATS_OK)
+        return pipeline_publish(a->pools->pipe, reply, msg, 0, on_published, a);
+    natsMsg_Destroy(msg);
+    return AX_E_NOMEM;
+}
+
+void pools_add(struct pools *ps, const char *name)
+{
+    struct addition *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return;
+    a->pools = ps;
+    snprintf(a->name, sizeof a->name, "%s", name);
+    if (publish(a, 0) == AX_OK)
+        put(ps, name);
+    else
+        free(a); /* the pool's next task tries again */
+}
+
+ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, struct loop *l)
+{
+    struct pools *ps = calloc(1, sizeof *ps);
+    if (ps == NULL)
+        return AX_E_NOMEM;
+    ps->nc = nc;
+    ps->pipe = p;
+    ps->loop = l;
+    natsStatus s = natsConnection_Subscribe(&ps->sub, nc, POOLS_PREFIX ">", on_message, ps);
+    if (s == NATS_OK)
+        s = natsSubscription_SetPendingLimits(ps->sub, -1, -1);
+    if (s != NATS_OK) {
+        free(ps);
+        return connect_error(s);
+    }
+    *out = ps;
+    loop_enter(l);
+    pools_refresh(ps);
+    loop_leave(l);
+    return AX_OK;
+}

@@ -1,0 +1,25 @@
+/* The pools that have an entry in KV_AX_POOLS, followed live; ingress adds those that tasks name first. Lock held in every
+ * call but pools_start. */
+#ifndef AX_INGRESS_POOLS_H
+#define AX_INGRESS_POOLS_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/loop.h"
+#include "core/pipeline.h"
+
+struct pools;
+
+/* Lock not held. The bucket need not be there yet. */
+ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, struct loop *l);
+/* The bucket has been read once: "unknown" is a word to rely on. */
+bool pools_are_read(const struct pools *ps);
+bool pools_has(const struct pools *ps, const char *name);
+/* Adds an entry with every setting at its default; takes effect at once here, and in the bucket as soon as it answers. */
+void pools_add(struct pools *ps, const char *name);
+/* Reads the bucket again: after a reconnect, or when it was recreated. */
+void pools_refresh(struct pools *ps);
+
+#endif

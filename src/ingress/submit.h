@@ -1,0 +1,64 @@
+/* One submission, from message to answer: a small state machine, each step an asynchronous question to JetStream
+ * (DESIGN §3, §5, §6). Lock held in every call. */
+#ifndef AX_INGRESS_SUBMIT_H
+#define AX_INGRESS_SUBMIT_H
+
+#include <nats/nats.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/task.h"
+#include "ingress/answer.h"
+#include "ingress/counters.h"
+#include "ingress/ingress.h"
+
+struct batch;
+struct lane;
+
+struct submit {
+    struct submit *prev, *next; /* everything in the works, oldest first */
+    struct submit *parked_next;
+    struct ingress *ing;
+    struct lane *lane;
+    natsMsg *msg;       /* NULL: the task belongs to a batch */
+    const char *reply;  /* borrowed from msg; NULL: nobody to tell */
+    struct batch *batch;
+    size_t index;       /* in the batch */
+    void *unpacked;     /* protobuf that the task borrows from */
+    struct task task;
+    void (*step)(struct submit *s); /* what to do next; repeated as it stands when it found no room */
+    int64_t since_ns;
+    int64_t due_ns;     /* AX time; 0: now */
+    unsigned places;    /* KNOWN_…: where to look yet */
+    unsigned place;     /* being looked at */
+    bool answered;
+    bool looked;        /* in the queue, before going to AX_LATER or AX_SPILL */
+    int rounds;         /* times a task that was there was gone again */
+    uint64_t seq;       /* of the task found in the queue */
+    char *reason;       /* dead letter: why (owned) */
+};
+
+ax_err submits_new(struct submits **out, struct ingress *ing);
+/* Submissions in the works. */
+int submits_working(const struct submits *ss);
+/* After a reconnect: what waits tries at once. */
+void submits_retry(struct submits *ss);
+
+/* A message of ax.submit.… (taken). */
+void submit_take(struct ingress *ing, natsMsg *msg);
+
+/* For submit_steps.c. What a step ends with: */
+void submit_park(struct submit *s);  /* no room in the pipeline: s->step again when there is */
+void submit_again(struct submit *s); /* JetStream did not answer: s->step again in a second, or after a reconnect */
+void submit_taken(struct submit *s, const char *stream, uint64_t seq);
+void submit_known(struct submit *s, const char *stream, uint64_t seq, enum state state);
+void submit_reject(struct submit *s, enum refusal why, const struct verdict *v);
+void submit_ended(struct submit *s); /* nothing more to say: its dead letter is stored */
+bool submit_has_room(const struct submit *s);
+
+/* For batch.c: a blank submission; then either its task is set and it starts, or it is refused. */
+struct submit *submit_new(struct ingress *ing);
+void submit_start(struct submit *s);
+void submit_refuse(struct submit *s, enum refusal why, const struct problem *p);
+
+#endif

@@ -1,0 +1,410 @@
+#include "ingress/submit_steps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/record.h"
+#include "ingress/known.h"
+#include "ingress/lane.h"
+#include "ingress/refused.h"
+
+#define GET_WAIT_MS 3000
+#define ROUNDS_MAX 3
+
+static void step_place(struct submit *s);
+static void step_enqueue(struct submit *s);
+static void step_spill(struct submit *s);
+static void step_later(struct submit *s);
+static void step_work(struct submit *s);
+
+static void run(struct submit *s, void (*step)(struct submit *))
+{
+    s->step = step;
+    step(s);
+}
+
+/* A question that could not be asked. */
+static void not_asked(struct submit *s, ax_err err)
+{
+    struct verdict v;
+    if (err == AX_E_BUSY) {
+        submit_park(s);
+    } else if (err == AX_E_TOO_LONG || err == AX_E_INVALID) {
+        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
+        submit_reject(s, REFUSED_SERVER, &v);
+    } else {
+        submit_again(s);
+    }
+}
+
+static void get(struct submit *s, const char *stream, const char *subject, pipeline_get_cb cb)
+{
+    ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, stream, subject, 0, GET_WAIT_MS, cb, s) : AX_E_BUSY;
+    if (err != AX_OK)
+        not_asked(s, err);
+}
+
+static void get_own(struct submit *s, const char *stream, const char *stage, pipeline_get_cb cb)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject(subject, stage, s->task.priority, s->task.pool, s->task.id);
+    get(s, stream, subject, cb);
+}
+
+/* ---- is the key known? */
+
+static bool is_record(const struct stored_msg *found)
+{
+    struct record r;
+    const char *v = NULL;
+    if (natsMsgHeader_Get(found->msg, "Nats-Marker-Reason", &v) == NATS_OK)
+        return false;
+    return record_unpack(&r, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg)) != AX_E_NOT_FOUND;
+}
+
+static void on_look(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    if (err == AX_OK && s->place == KNOWN_LATER) {
+        submit_known(s, STREAM_LATER, found->seq, STATE_LATER);
+    } else if (err == AX_OK && s->place == KNOWN_DEAD) {
+        submit_known(s, STREAM_DEAD, found->seq, STATE_DEAD);
+    } else if (err == AX_OK && is_record(found)) {
+        submit_known(s, STREAM_DONE, found->seq, STATE_DONE);
+    } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
+        known_is_not(s->ing->known, s->place, s->task.id);
+        s->places &= ~s->place;
+        run(s, submit_step_look);
+    } else {
+        submit_again(s);
+    }
+}
+
+void submit_step_look(struct submit *s)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    if (s->places == 0) {
+        run(s, step_place);
+        return;
+    }
+    s->place = s->places & -s->places;
+    if (s->place == KNOWN_DONE) {
+        record_subject(subject, s->task.id);
+        get(s, STREAM_DONE, subject, on_look);
+    } else if (s->place == KNOWN_LATER) {
+        snprintf(subject, sizeof subject, "ax.*.*.%s.%s", s->task.pool, s->task.id); /* ax.later and ax.due */
+        get(s, STREAM_LATER, subject, on_look);
+    } else {
+        name_subject_dead(subject, s->task.pool, s->task.id);
+        get(s, STREAM_DEAD, subject, on_look);
+    }
+}
+
+static void on_queue_looked(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    if (err == AX_OK) {
+        s->seq = found->seq;
+        run(s, step_work);
+    } else if (err == AX_E_NOT_FOUND) {
+        s->looked = true;
+        run(s, step_place);
+    } else {
+        submit_again(s);
+    }
+}
+
+/* The queue, the spill or AX_LATER. Only the queue itself refuses an id that it has, so the others look there first. */
+static void step_place(struct submit *s)
+{
+    bool spill = s->lane->p.spill && s->lane->spilling; /* those already in the spill go first */
+    if (s->due_ns == 0 && !spill)
+        run(s, step_enqueue);
+    else if (s->task.key != NULL && !s->looked)
+        get_own(s, s->lane->p.stream, "queue", on_queue_looked);
+    else
+        run(s, s->due_ns != 0 ? step_later : step_spill);
+}
+
+/* ---- the queue has the id: queued, or running? */
+
+static void on_work(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    (void) found;
+    if (err != AX_OK && err != AX_E_NOT_FOUND)
+        submit_again(s);
+    else
+        submit_known(s, s->lane->p.stream, s->seq, err == AX_OK ? STATE_RUNNING : STATE_QUEUED);
+}
+
+static void step_work(struct submit *s)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject_work(subject, s->task.pool, s->task.id);
+    get(s, STREAM_WORK, subject, on_work);
+}
+
+/* ---- a publish that may have been stored before it was sent again: is what is there ours? */
+
+static bool is_ours(const struct submit *s, const struct stored_msg *found)
+{
+    const char *v = NULL;
+    return natsMsgHeader_Get(found->msg, HDR_SUBMITTED, &v) == NATS_OK && v != NULL &&
+           strtoll(v, NULL, 10) == s->task.submitted;
+}
+
+static void gone_again(struct submit *s)
+{
+    /* It was there and is not: finished, or on its way to another attempt. Look everywhere before storing it anew. */
+    if (++s->rounds > ROUNDS_MAX) {
+        submit_known(s, s->lane->p.stream, s->seq, STATE_QUEUED);
+        return;
+    }
+    s->places = s->task.key != NULL ? KNOWN_DONE | KNOWN_LATER | KNOWN_DEAD : 0;
+    s->looked = false;
+    run(s, submit_step_look);
+}
+
+static void on_compared(struct submit *s, ax_err err, const struct stored_msg *found, const char *stream, enum state state)
+{
+    if (err == AX_E_NOT_FOUND) {
+        gone_again(s);
+    } else if (err != AX_OK) {
+        submit_again(s);
+    } else if (is_ours(s, found)) {
+        submit_taken(s, stream, found->seq);
+    } else if (state == STATE_QUEUED && strcmp(stream, STREAM_SPILL) != 0) {
+        s->seq = found->seq;
+        run(s, step_work);
+    } else {
+        submit_known(s, stream, found->seq, state);
+    }
+}
+
+static void on_queue_compared(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    on_compared(s, err, found, s->lane->p.stream, STATE_QUEUED);
+}
+
+static void on_spill_compared(void *arg, ax_err err, const struct stored_msg *found)
+{
+    on_compared(arg, err, found, STREAM_SPILL, STATE_QUEUED);
+}
+
+static void on_later_compared(void *arg, ax_err err, const struct stored_msg *found)
+{
+    on_compared(arg, err, found, STREAM_LATER, STATE_LATER);
+}
+
+static void step_compare_queue(struct submit *s)
+{
+    get_own(s, s->lane->p.stream, "queue", on_queue_compared);
+}
+
+static void step_compare_spill(struct submit *s)
+{
+    get_own(s, STREAM_SPILL, "spill", on_spill_compared);
+}
+
+static void step_compare_later(struct submit *s)
+{
+    get_own(s, STREAM_LATER, "later", on_later_compared);
+}
+
+/* ---- storing */
+
+static void publish(struct submit *s, const char *stage, pipeline_cb cb)
+{
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], at[48] = "@at ";
+    natsMsg *msg = NULL;
+    ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
+    if (err != AX_OK) {
+        not_asked(s, err);
+        return;
+    }
+    name_subject(subject, stage, s->task.priority, s->task.pool, s->task.id);
+    err = task_to_msg(&s->task, subject, reply, &msg);
+    natsStatus st = err == AX_OK ? natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") : NATS_NO_MEMORY;
+    if (st == NATS_OK && stage[0] == 'l') {
+        name_subject(target, "due", s->task.priority, s->task.pool, s->task.id);
+        clock_format_rfc3339(s->due_ns, at + 4);
+        st = natsMsgHeader_Set(msg, HDR_SCHEDULE, at);
+        if (st == NATS_OK)
+            st = natsMsgHeader_Set(msg, HDR_SCHEDULE_TARGET, target);
+    }
+    if (st != NATS_OK) {
+        natsMsg_Destroy(msg);
+        err = AX_E_NOMEM;
+    } else {
+        err = pipeline_publish(s->ing->pipe, reply, msg, 0, cb, s);
+    }
+    if (err != AX_OK)
+        not_asked(s, err);
+}
+
+/* "wrong last sequence: 42": 42; 0 if it is not there. */
+static uint64_t sequence_in(const char *description)
+{
+    const char *colon = strrchr(description, ':');
+    return colon != NULL ? strtoull(colon + 1, NULL, 10) : 0;
+}
+
+static void bury(struct submit *s, const char *why, const char *text)
+{
+    char reason[480];
+    snprintf(reason, sizeof reason, "%s: %s", why, text);
+    s->reason = strdup(reason);
+    run(s, submit_step_bury);
+}
+
+/* The server refused for a reason of its own (message larger than the stream's max_msg_size, sealed stream …). */
+static void refused_by_server(struct submit *s, const char *stream, const struct answer *a)
+{
+    struct verdict v;
+    int code = a->code >= 400 && a->code < 600 ? a->code : 503;
+    verdict_error(&v, code, a->err_code, 0, "stream %s refuses the task: %s", stream,
+                  a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
+    submit_reject(s, REFUSED_SERVER, &v);
+}
+
+static void busy(struct submit *s, const char *full_of)
+{
+    struct verdict v;
+    int64_t hint_ms = lane_hint_ms(s->lane);
+    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms, "queue %s is full (%s), retry in %" PRId64 "ms", s->lane->p.name,
+                  full_of, hint_ms);
+    submit_reject(s, REFUSAL_COUNT, &v);
+}
+
+static void on_full(struct submit *s, const struct answer *a)
+{
+    char full_of[64];
+    if (s->lane->p.spill || s->reply == NULL) {
+        run(s, step_spill);
+        return;
+    }
+    if (strstr(a->description, "bytes") != NULL)
+        snprintf(full_of, sizeof full_of, "max_bytes reached");
+    else
+        snprintf(full_of, sizeof full_of, "%" PRId64 " tasks", s->lane->p.max_msgs);
+    busy(s, full_of);
+}
+
+static void on_enqueued(void *arg, const struct answer *a)
+{
+    struct submit *s = arg;
+    if (a->err == AX_OK) {
+        submit_taken(s, s->lane->p.stream, a->seq);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        s->seq = sequence_in(a->description);
+        if (s->task.key == NULL && s->seq > 0)
+            submit_taken(s, s->lane->p.stream, s->seq); /* nobody else has this id */
+        else if (a->tries > 1 || s->seq == 0)
+            run(s, step_compare_queue);
+        else
+            run(s, step_work);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_STORE_FULL) {
+        on_full(s, a);
+    } else {
+        refused_by_server(s, s->lane->p.stream, a);
+    }
+}
+
+static void step_enqueue(struct submit *s)
+{
+    publish(s, "queue", on_enqueued);
+}
+
+static void on_spilled(void *arg, const struct answer *a)
+{
+    struct submit *s = arg;
+    if (a->err == AX_OK) {
+        metric_add(s->lane->spilled, 1);
+        submit_taken(s, STREAM_SPILL, a->seq);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        run(s, step_compare_spill);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_STORE_FULL) {
+        if (s->reply == NULL)
+            bury(s, "full", "queue and spill are full");
+        else
+            busy(s, "its spill too");
+    } else {
+        refused_by_server(s, STREAM_SPILL, a);
+    }
+}
+
+static void step_spill(struct submit *s)
+{
+    lane_spilled(s->lane);
+    publish(s, "spill", on_spilled);
+}
+
+static void on_later(void *arg, const struct answer *a)
+{
+    struct submit *s = arg;
+    if (a->err == AX_OK) {
+        later_added(&s->ing->later);
+        metric_add(s->ing->counters.accepted_later, 1);
+        submit_taken(s, STREAM_LATER, a->seq);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        run(s, step_compare_later);
+    } else {
+        refused_by_server(s, STREAM_LATER, a);
+    }
+}
+
+static void step_later(struct submit *s)
+{
+    known_goes_later(s->ing->known, s->task.id, s->due_ns);
+    publish(s, "later", on_later);
+}
+
+/* ---- refused, and nobody to tell */
+
+static void on_buried(void *arg, const struct answer *a)
+{
+    static struct log_gate gate;
+    struct submit *s = arg;
+    unsigned long more;
+    if (a->err == AX_OK || (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ)) {
+        if (a->err == AX_OK)
+            metric_add(s->ing->counters.buried, 1);
+        submit_ended(s);
+        return;
+    }
+    if (log_gate_open(&gate, loop_now_ns(s->ing->loop), 1000000000LL, &more)) {
+        char text[256];
+        log_error("dead letter refused, trying again", "error=%s more=%lu",
+                  log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text), more);
+    }
+    submit_again(s);
+}
+
+void submit_step_bury(struct submit *s)
+{
+    char reply[PIPELINE_REPLY_MAX];
+    natsMsg *msg = NULL;
+    ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
+    if (err == AX_E_BUSY) {
+        submit_park(s);
+        return;
+    }
+    if (err == AX_OK)
+        err = refused_to_msg(&s->task, s->msg, reply, s->reason != NULL ? s->reason : "invalid", clock_ax_ns(s->ing->clock),
+                             natsConnection_GetMaxPayload(s->ing->nc), &msg);
+    if (err == AX_OK && natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
+        natsMsg_Destroy(msg);
+        err = AX_E_NOMEM;
+    }
+    if (err == AX_OK)
+        err = pipeline_publish(s->ing->pipe, reply, msg, 0, on_buried, s);
+    if (err != AX_OK) {
+        log_error("dead letter cannot be made", "error=\"%s\"", ax_err_text(err));
+        submit_again(s);
+    }
+}
