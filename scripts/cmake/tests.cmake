@@ -12,12 +12,13 @@ file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*
 
 # How a test is run (tools, python, node modules) is looked up when it runs, not when the build is configured.
 set(RUN ${CMAKE_SOURCE_DIR}/scripts/run-test)
+set(NO_ASLR ${CMAKE_SOURCE_DIR}/scripts/without-aslr)
 
-# prefix: "" for this build, "asan." … for a nested one. bin: where its programs are.
+# prefix: "" for this build, "asan." … for a nested one. bin: where its programs are. More arguments: what runs them.
 function(ax_add_unit_tests prefix bin)
     foreach(file ${UNIT_TESTS})
         get_filename_component(name ${file} NAME_WE)
-        add_test(NAME ${prefix}unit.${name} COMMAND ${bin}/${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        add_test(NAME ${prefix}unit.${name} COMMAND ${ARGN} ${bin}/${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${prefix}unit.${name} PROPERTIES LABELS "unit" TIMEOUT 120)
     endforeach()
 endfunction()
@@ -34,7 +35,7 @@ function(ax_add_fuzz_tests prefix bin)
         endif()
         math(EXPR timeout "${AX_FUZZ_SECONDS} + 60")
         add_test(NAME ${prefix}fuzz.${short}
-            COMMAND ${bin}/${name} -max_total_time=${AX_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
+            COMMAND ${NO_ASLR} ${bin}/${name} -max_total_time=${AX_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
                 -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/${name}- ${found} ${seeds}
             WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${prefix}fuzz.${short} PROPERTIES LABELS "fuzz" TIMEOUT ${timeout})
@@ -69,14 +70,16 @@ function(ax_add_system_tests prefix bin sanitizer)
         get_filename_component(name ${file} NAME_WE)
         string(REGEX REPLACE "^test_" "" short ${name})
         set(variables "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+        set(run)
         if(sanitizer)
             math(EXPR timeout "${timeout} * 4")
+            set(run ${NO_ASLR})
         endif()
         set(test ${prefix}system.${short})
         set(tests ${test})
-        add_test(NAME ${test} COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        add_test(NAME ${test} COMMAND ${run} ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         if(ack_v2 AND NOT sanitizer)
-            add_test(NAME ${test}.ack-v2 COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+            add_test(NAME ${test}.ack-v2 COMMAND ${run} ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
             list(APPEND tests ${test}.ack-v2)
         endif()
         set_tests_properties(${tests} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
@@ -98,7 +101,11 @@ if(UNIT_TESTS AND CMOCKA_FOUND)
         add_executable(${name} ${file})
         target_link_libraries(${name} PRIVATE ax_flags ax_ingress ax_dispatch ax_core PkgConfig::CMOCKA)
     endforeach()
-    ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    if(AX_SANITIZE)
+        ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${NO_ASLR})
+    else()
+        ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    endif()
 elseif(UNIT_TESTS)
     message(STATUS "cmocka is not installed: no unit tests (scripts/setup test installs it)")
 endif()
@@ -130,11 +137,11 @@ endfunction()
 
 if(AX_CHECKS)
     ax_nested(asan -DAX_SANITIZE=address)
-    ax_add_unit_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin)
+    ax_add_unit_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin ${NO_ASLR})
     ax_add_system_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin address)
 
     ax_nested(tsan -DAX_SANITIZE=thread)
-    ax_add_unit_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin)
+    ax_add_unit_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin ${NO_ASLR})
     ax_add_system_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin thread)
 
     if(FUZZ_TARGETS)
