@@ -49,7 +49,8 @@ ax_err pipeline_reserve(struct pipeline *p, char *buf);
 
 /* Publishes msg (taken, also on error; its reply must be the reserved one) and calls cb exactly once with the server's
  * word. Unknown outcomes are retried with the same message until give_up_ms has passed (0: never gives up). The caller
- * makes repeats safe (message id or expected sequence). On error cb is not called. */
+ * makes repeats safe (message id or expected sequence). On error cb is not called. msg NULL (it could not be built): the
+ * reserved slot is given back, AX_E_INVALID. */
 ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms, pipeline_cb cb, void *arg);
 
 /* One request (API, direct get, ack with reply), payload copied; cb once with the answer, AX_E_TIMEOUT after timeout_ms. */

@@ -45,11 +45,15 @@ struct dispatch {
 
 /* Connects and starts everything; loop_run by the caller afterwards. */
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p);
-/* Stops handing over, lets receipts in flight be written (at most 5 s), closes. The loop has returned. */
+/* Closes the connection and ends the keeper. The loop has returned for good. */
 void dispatch_stop(struct dispatch *d);
 void dispatch_free(struct dispatch *d);
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
+/* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when it is new. */
+void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg);
+/* AX_WORK's creation time as just read: a change means that it was recreated. */
+void dispatch_set_epoch(struct dispatch *d, int64_t created_ns);
 /* Wakes the keeper: something is missing or has changed. Any thread. */
 void dispatch_kick(struct dispatch *d);
 /* Uniform in [0,1). */

@@ -31,6 +31,9 @@ struct queue {
     struct puller *puller;
     struct run *staged_head, *staged_tail;
     int staged;
+    uint64_t behind;     /* messages the server still had for us after the last one it sent */
+    int64_t behind_ns;   /* monotonic: when that was */
+    int lapsed;          /* runs whose lease must have come back: room for them beyond what is staged */
     struct run *runs; /* hash by queue_seq: all runs of this queue */
 };
 
@@ -56,7 +59,7 @@ struct pool {
     struct queue *queues[PRIORITIES_MAX]; /* by rank */
     int queue_count;
     double share_credit; /* what the lower priorities have saved up; 1 = one hand-off */
-    int share_turn;
+    int64_t peak;        /* highest inflight lately: how much to hold ready */
     int64_t inflight;    /* checking, handing over, or un-acked by a worker */
     int64_t max_ack_pending, ack_wait_ns; /* of the AX_WORK consumer, as last read */
     uint64_t delivered_seq; /* the same: AX_WORK sequence delivered last */
@@ -97,6 +100,10 @@ void pool_reconnected(struct pool *p);
 /* AX_WORK was recreated: nothing that was in it is to pass for done. */
 void pool_work_recreated(struct pool *p);
 
+/* adopt.c (rule 8): reads AX_WORK for the pool, adopts what is there, sweeps what has lost its queue message; then sets
+ * p->adopted and pumps. */
+void pool_adopt(struct pool *p);
+
 /* Consumer INFO of AX_WORK/<pool>: ack_wait, max_ack_pending, waiting pulls, undelivered. */
 void pool_read_info(struct pool *p);
 
@@ -107,6 +114,7 @@ void queue_unstage(struct run *r);
 void queue_stage(struct run *r, bool front);
 /* Remembers a superseded hand-off, so that its late ack is honoured (rule 5). */
 void pool_remember_late(struct pool *p, uint64_t work_seq, const char *id, uint32_t attempt);
+void pool_on_late_ack(struct pool *p, const struct late *l);
 /* A hand-off got its sequence: was its receipt heard before? */
 void pool_check_early(struct pool *p, struct run *r);
 

@@ -25,6 +25,8 @@ enum run_state {
     RUN_LOST,     /* AX_WORK was recreated: waits for its queue message to come again */
 };
 
+enum run_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED };
+
 struct run {
     struct pool *pool;
     struct queue *queue;
@@ -41,8 +43,9 @@ struct run {
     struct pull *pull;     /* whom it was handed to; NULL: adopted, or not handed off */
     bool token;            /* holds a token of the bucket that must be given back if it does not start */
     bool counted;          /* counts as in flight in pool->inflight */
-    /* what the worker said, kept for the steps of ending */
-    int64_t delay_ms;      /* nak with delay; -1 none */
+    /* how it ends, kept for the steps of ending */
+    enum run_end end;
+    int64_t delay_ms;      /* before the next attempt; -1: the backoff decides */
     char reason[256];
     struct run *prev, *next; /* queue->staged */
     UT_hash_handle by_seq;   /* queue->runs, by queue_seq */
@@ -51,7 +54,8 @@ struct run {
     bool in_work, in_id;
 };
 
-/* A new run for a queue message (taken), staged. NULL: out of memory, msg destroyed, the lease will lapse. */
+/* A new run for a queue message (taken). NULL: out of memory, msg destroyed, the lease will lapse.
+ * r->reason is set when the message is no task: bury it, else stage it. */
 struct run *run_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns);
 /* A run found in AX_WORK at start (rule 8). lease: copied. */
 struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64_t queue_seq, int64_t stored_ns,
@@ -66,6 +70,8 @@ void run_drop_content(struct run *r);
 void run_set_work(struct run *r, uint64_t work_seq);
 /* No longer occupies a place among the pool's un-acked tasks. */
 void run_uncount(struct run *r);
+/* Its AX_WORK was recreated: asks for the queue message again, which will be handed off anew. */
+void run_lose(struct run *r);
 /* "<id>.<stream>.<seq>.<stored ns><suffix>": the queue message's identity as a Nats-Msg-Id. out[256]. */
 void run_identity(const struct run *r, const char *suffix, char *out);
 
@@ -75,7 +81,9 @@ void run_hand_off(struct run *r);
 
 /* ending.c */
 void run_finish(struct run *r);                        /* rule "finished": record, then ack */
-void run_fail(struct run *r, const char *why, int64_t delay_ms, bool timeout); /* retry or dead letter */
+/* Retry after delay_ms (-1: backoff), or dead letter when there were enough. */
+void run_fail(struct run *r, const char *why, int64_t delay_ms);
+void run_time_out(struct run *r);                      /* silence: the same, with a limit of its own */
 void run_bury(struct run *r, const char *why);         /* dead letter at once */
 void run_drop(struct run *r);                          /* done before: ack the queue message, forget */
 

@@ -1,0 +1,168 @@
+/* Rule 8: on start a dispatcher reads AX_WORK and adopts what it finds, so that a restart runs nothing again. Hand-offs
+ * whose queue message is gone (a dispatcher died between its ack and the removal) are swept. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool.h"
+#include "dispatch/run.h"
+
+#define WAIT_MS 5000
+#define RETRY_MS 500
+
+struct adoption {
+    struct pool *pool;
+    uint64_t *seqs; /* AX_WORK sequences adopted, whose queue messages are then looked for */
+    size_t count, cap, next, pending;
+    struct loop_timer timer;
+};
+
+struct check {
+    struct adoption *adoption;
+    uint64_t work_seq;
+};
+
+static void check_more(void *arg);
+
+static void finish(struct adoption *a)
+{
+    struct pool *p = a->pool;
+    log_info("pool ready", "pool=%s adopted=%zu", p->name, a->count);
+    loop_timer_stop(p->dispatch->loop, &a->timer);
+    free(a->seqs);
+    free(a);
+    p->adopting = false;
+    p->adopted = true;
+    p->ready = true;
+    p->info_ns = 0;
+    pool_read_info(p);
+    pool_pump(p);
+}
+
+static void on_removed(void *arg, const struct answer *a)
+{
+    (void) arg;
+    (void) a; /* what stays is swept at the next start */
+}
+
+static void sweep(struct pool *p, struct run *r)
+{
+    char body[64];
+    int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+    pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, WAIT_MS, on_removed,
+                     NULL);
+    pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
+    run_free(r);
+}
+
+static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct check *c = arg;
+    struct adoption *a = c->adoption;
+    struct pool *p = a->pool;
+    struct run *r = NULL;
+    HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof c->work_seq, r);
+    /* It may have ended meanwhile by a receipt: then there is nothing to sweep. */
+    if (r != NULL && r->state == RUN_RUNNING &&
+        (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)))
+        sweep(p, r);
+    free(c);
+    a->pending--;
+    check_more(a);
+}
+
+/* A few at a time, so that a long list does not fill the pipeline. */
+static void check_more(void *arg)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    while (a->next < a->count && a->pending < 64) {
+        struct run *r = NULL;
+        uint64_t w = a->seqs[a->next];
+        HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
+        struct check *c = r != NULL ? malloc(sizeof *c) : NULL;
+        if (c != NULL) {
+            *c = (struct check){a, w};
+            if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_queue_message, c) != AX_OK) {
+                free(c);
+                loop_timer_start(p->dispatch->loop, &a->timer, RETRY_MS, check_more, a);
+                return;
+            }
+            a->pending++;
+        }
+        a->next++;
+    }
+    if (a->next == a->count && a->pending == 0)
+        finish(a);
+}
+
+static bool keep(struct adoption *a, uint64_t w)
+{
+    if (a->count == a->cap) {
+        size_t cap = a->cap == 0 ? 256 : a->cap * 2;
+        uint64_t *grown = realloc(a->seqs, cap * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        a->seqs = grown;
+        a->cap = cap;
+    }
+    a->seqs[a->count++] = w;
+    return true;
+}
+
+static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    struct task_subject s;
+    struct ack_subject lease;
+    struct task t = {0};
+    const char *value = NULL;
+    struct run *known = NULL;
+    clock_learn(&p->dispatch->clock, time_ns);
+    if (!name_parse_task_subject(subject, &s) || natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK ||
+        !ack_parse_subject(value, &lease)) {
+        log_warn("stray message in AX_WORK, left alone", "subject=%s seq=%" PRIu64, subject, seq);
+        return;
+    }
+    struct queue *q = pool_queue_of_stream(p, lease.stream);
+    if (q == NULL) {
+        log_warn("hand-off of a stream that is no priority, left alone", "stream=%s seq=%" PRIu64, lease.stream, seq);
+        return;
+    }
+    HASH_FIND(by_seq, q->runs, &lease.stream_seq, sizeof lease.stream_seq, known);
+    if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
+        return; /* a second hand-off of the same queue message: the first leads */
+    struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt, t.timeouts);
+    task_clear(&t);
+    if (r != NULL) {
+        run_renew(r);
+        keep(a, seq);
+    }
+}
+
+static void on_work_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void) err;
+    (void) last_seq;
+    check_more(arg);
+}
+
+void pool_adopt(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    char filter[SUBJECT_MAX_CHARS];
+    struct adoption *a = calloc(1, sizeof *a);
+    snprintf(filter, sizeof filter, "ax.work.%s.>", p->name);
+    struct reader_events events = {on_work_message, on_work_end, a};
+    if (a == NULL)
+        return; /* the keeper comes by again */
+    a->pool = p;
+    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
+        free(a);
+    else
+        p->adopting = true;
+}

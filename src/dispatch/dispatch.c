@@ -1,0 +1,228 @@
+#include "dispatch/dispatch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/log.h"
+
+#define PIPELINE_SLOTS 16384
+#define TICK_MS 1000
+#define FILTER_DAYS 7
+#define FILTER_ERROR 0.001
+#define FILTER_EVERY_MS 600000
+
+double dispatch_random(struct dispatch *d)
+{
+    /* xorshift64* (Vigna 2016): jitter needs no more */
+    d->random ^= d->random >> 12;
+    d->random ^= d->random << 25;
+    d->random ^= d->random >> 27;
+    return (double) ((d->random * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
+}
+
+struct pool *dispatch_pool(struct dispatch *d, const char *name)
+{
+    for (struct pool *p = d->pools; p != NULL; p = p->next) {
+        if (strcmp(p->name, name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+void dispatch_set_epoch(struct dispatch *d, int64_t created_ns)
+{
+    int64_t before = d->work_epoch_ns;
+    d->work_epoch_ns = created_ns;
+    if (before == 0 || before == created_ns)
+        return;
+    log_warn("AX_WORK was recreated: what was in it is handed off again", NULL);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        pool_work_recreated(p);
+}
+
+/* ---- pool settings ---- */
+
+void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
+{
+    const char *name = subject + strlen(POOLS_PREFIX);
+    const char *op = NULL;
+    struct settings s;
+    struct problem p;
+    char buf[400];
+    if (strncmp(subject, POOLS_PREFIX, strlen(POOLS_PREFIX)) != 0 || !name_is_valid(name))
+        return;
+    if (natsMsgHeader_Get(msg, "KV-Operation", &op) == NATS_OK && op != NULL) {
+        log_info("pool settings removed, defaults from now on", "pool=%s", name);
+        settings_default(&s);
+    } else if (settings_parse(&s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &p) != AX_OK) {
+        log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name, log_quote(p.text, buf, sizeof buf));
+        if (dispatch_pool(d, name) != NULL)
+            return;
+        settings_default(&s);
+    }
+    struct pool *pool = dispatch_pool(d, name);
+    if (pool == NULL) {
+        pool = pool_new(d, name);
+        if (pool == NULL)
+            return;
+        pool->next = d->pools;
+        d->pools = pool;
+        dispatch_kick(d);
+    }
+    pool_set_settings(pool, &s);
+}
+
+static void on_pool_value(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) seq;
+    struct dispatch *d = arg;
+    clock_learn(&d->clock, time_ns);
+    dispatch_pool_value(d, subject, msg);
+}
+
+static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void) last_seq;
+    struct dispatch *d = arg;
+    if (err == AX_OK)
+        dispatch_kick(d);
+}
+
+static void read_pools(struct dispatch *d)
+{
+    struct reader_events events = {on_pool_value, on_pools_end, d};
+    reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events);
+}
+
+/* ---- the filter ---- */
+
+static void on_record(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) seq;
+    (void) msg;
+    struct dispatch *d = arg;
+    const char *id = subject + strlen(DONE_PREFIX);
+    clock_learn(&d->clock, time_ns);
+    filter_add(d->filter, id, strlen(id), time_ns);
+}
+
+static void on_records_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    struct dispatch *d = arg;
+    struct filter_stats s;
+    d->filter_ready = err == AX_OK;
+    filter_stats(d->filter, &s);
+    log_info("filter built from AX_DONE", "records=%llu last_seq=%llu", (unsigned long long) s.entries,
+             (unsigned long long) last_seq);
+}
+
+static void read_records(struct dispatch *d)
+{
+    struct reader_events events = {on_record, on_records_end, d};
+    reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_DONE, DONE_PREFIX ">", 1, &events);
+}
+
+static void on_filter_timer(void *arg)
+{
+    struct dispatch *d = arg;
+    if (clock_is_set(&d->clock))
+        filter_expire(d->filter, clock_ax_ns(&d->clock));
+    loop_timer_start(d->loop, &d->filter_timer, FILTER_EVERY_MS, on_filter_timer, d);
+}
+
+/* ---- running ---- */
+
+static void on_tick(void *arg)
+{
+    struct dispatch *d = arg;
+    bool ready = d->filter_ready && d->priorities.count > 0;
+    struct filter_stats s;
+    for (struct pool *p = d->pools; p != NULL; p = p->next) {
+        pool_tick(p);
+        ready = ready && p->ready;
+    }
+    atomic_store(&d->is_ready, ready);
+    filter_stats(d->filter, &s);
+    metric_set(d->m_filter_checks, (int64_t) s.checks);
+    metric_set(d->m_filter_saved, (int64_t) s.negatives);
+    metric_set(d->m_filter_false, (int64_t) s.false_positives);
+    loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
+}
+
+static void on_reconnected(void *arg)
+{
+    struct dispatch *d = arg;
+    loop_enter(d->loop);
+    pipeline_reconnected(d->pipeline);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        pool_reconnected(p);
+    read_pools(d); /* changes made while we did not listen */
+    loop_leave(d->loop);
+    dispatch_kick(d);
+}
+
+static void add_metrics(struct dispatch *d)
+{
+    d->m_filter_checks = metrics_get(METRIC_COUNTER, "ax_filter_checks_total", "Look-ups in the Bloom filter.", "");
+    d->m_filter_saved = metrics_get(METRIC_COUNTER, "ax_filter_reads_saved_total", "Reads of AX_DONE that the filter saved.", "");
+    d->m_filter_false =
+        metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total", "Reads of AX_DONE that found nothing.", "");
+}
+
+ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)
+{
+    d->options = o;
+    clock_init(&d->clock);
+    if (getrandom(&d->random, sizeof d->random, 0) != (ssize_t) sizeof d->random || d->random == 0)
+        d->random = (uint64_t) clock_mono_ns(&d->clock) | 1;
+    add_metrics(d);
+    ax_err err = loop_new(&d->loop, &d->clock);
+    if (err == AX_OK)
+        err = filter_new(&d->filter, FILTER_DAYS, (int) o->filter_entries, FILTER_ERROR);
+    if (err != AX_OK)
+        return problem_set(p, err, "cannot start: %s", ax_err_text(err));
+    d->events = (struct connect_events){.reconnected = on_reconnected, .arg = d};
+    err = connect_open(&d->nc, o, d->loop, "ax-dispatch", &d->events, p);
+    if (err != AX_OK)
+        return err;
+    loop_enter(d->loop);
+    err = pipeline_new(&d->pipeline, d->nc, d->loop, PIPELINE_SLOTS);
+    loop_leave(d->loop);
+    if (err == AX_OK)
+        err = keeper_start(d);
+    if (err == AX_OK)
+        err = listen_start(d);
+    if (err != AX_OK)
+        return problem_set(p, err, "cannot start: %s", ax_err_text(err));
+    loop_enter(d->loop);
+    read_records(d);
+    read_pools(d);
+    on_tick(d);
+    on_filter_timer(d);
+    loop_leave(d->loop);
+    return AX_OK;
+}
+
+void dispatch_stop(struct dispatch *d)
+{
+    atomic_store(&d->stopping, true);
+    natsConnection_Close(d->nc); /* ends the keeper's requests, which nobody would serve any more */
+    keeper_stop(d);
+}
+
+void dispatch_free(struct dispatch *d)
+{
+    for (int i = 0; i < d->sub_count; i++)
+        natsSubscription_Destroy(d->subs[i]);
+    while (d->pools != NULL) {
+        struct pool *p = d->pools;
+        d->pools = p->next;
+        pool_free(p);
+    }
+    pipeline_free(d->pipeline);
+    natsConnection_Destroy(d->nc);
+    filter_free(d->filter);
+    loop_free(d->loop);
+}

@@ -1,0 +1,298 @@
+/* How a run ends (the table of docs/design.md, "order of steps"): write the next state, wait for the server's word, ack
+ * the queue message, and only then remove the hand-off. Every step may be repeated: writes carry a message id made of
+ * the queue message's identity (rule 2). Where a step gets no usable answer the run goes back to RUN_RUNNING and its
+ * lease is left to lapse; the look that follows (rule 3, rule 7) takes it up again. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/backoff.h"
+#include "core/log.h"
+#include "core/record.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool.h"
+#include "dispatch/run.h"
+
+#define GET_WAIT_MS 5000
+#define ACK_WAIT_MS 5000
+#define DELETE_WAIT_MS 5000
+#define BUCKET_WINDOW_MS (7LL * 24 * 3600 * 1000)
+
+static void leave_to_lease(struct run *r, const char *step, const char *why)
+{
+    char buf[160];
+    log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s", r->task.id, r->pool->name, step,
+             log_quote(why, buf, sizeof buf));
+    r->state = RUN_RUNNING;
+}
+
+/* ---- finished: AX_DONE record, then the queue message ---- */
+
+static void write_record(struct pool *p, const char *id, uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg,
+                         ax_err *err)
+{
+    struct dispatch *d = p->dispatch;
+    struct record rec = {.state = RECORD_DONE, .attempt = attempt, .fence = fence, .finished_ns = clock_ax_ns(&d->clock)};
+    char subject[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], ttl[24];
+    uint8_t buf[RECORD_MAX_BYTES];
+    natsMsg *msg = NULL;
+    snprintf(rec.pool, sizeof rec.pool, "%s", p->name);
+    record_subject(subject, id);
+    *err = pipeline_reserve(d->pipeline, reply);
+    if (*err != AX_OK)
+        return;
+    size_t n = record_pack(&rec, buf, sizeof buf);
+    if (natsMsg_Create(&msg, subject, reply, (const char *) buf, (int) n) == NATS_OK &&
+        p->settings.window_ms < BUCKET_WINDOW_MS) {
+        snprintf(ttl, sizeof ttl, "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
+        natsMsgHeader_Set(msg, HDR_TTL, ttl);
+    }
+    *err = pipeline_publish(d->pipeline, reply, msg, 0, cb, arg);
+}
+
+static void on_recorded(void *arg, const struct answer *a)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    struct dispatch *d = p->dispatch;
+    if (a->err != AX_OK) {
+        leave_to_lease(r, "record", a->description);
+        return;
+    }
+    filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
+    metric_add(p->m_done, 1);
+    natsConnection_Publish(d->nc, r->lease, "", 0); /* if it is lost the message comes again and is dropped */
+    run_free(r);
+}
+
+void run_finish(struct run *r)
+{
+    ax_err err;
+    r->state = RUN_ENDING;
+    r->end = END_DONE;
+    run_uncount(r);
+    write_record(r->pool, r->task.id, r->task.attempt, r->work_seq, on_recorded, r, &err);
+    if (err != AX_OK)
+        leave_to_lease(r, "record", ax_err_text(err));
+}
+
+static void on_late_recorded(void *arg, const struct answer *a)
+{
+    struct pool *p = arg;
+    if (a->err == AX_OK)
+        metric_add(p->m_late, 1);
+}
+
+/* Rule 5: a late ack of a superseded attempt is honoured; the retry is dropped before its start. */
+void pool_on_late_ack(struct pool *p, const struct late *l)
+{
+    ax_err err;
+    struct dispatch *d = p->dispatch;
+    filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock)); /* first: the retry may be about to start */
+    write_record(p, l->id, l->attempt, l->work_seq, on_late_recorded, p, &err);
+    log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, l->id, p->name, l->work_seq);
+}
+
+/* ---- done before: the queue message only ---- */
+
+void run_drop(struct run *r)
+{
+    struct pool *p = r->pool;
+    metric_add(p->m_duplicates, 1);
+    natsConnection_Publish(p->dispatch->nc, r->lease, "", 0);
+    run_free(r);
+}
+
+/* ---- failed: AX_LATER or AX_DEAD, then the queue message, then the hand-off ---- */
+
+static void on_removed(void *arg, const struct answer *a)
+{
+    (void) arg;
+    (void) a; /* gone, or not there any more, or swept at the next start */
+}
+
+static void on_acked(void *arg, const struct answer *a)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    struct dispatch *d = p->dispatch;
+    if (a->err != AX_OK) {
+        leave_to_lease(r, "ack", ax_err_text(a->err));
+        return;
+    }
+    /* Rule 1: only now, with the queue message gone, may the hand-off go. */
+    if (r->work_seq != 0) {
+        char body[64];
+        int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+        pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, DELETE_WAIT_MS, on_removed,
+                         NULL);
+        pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
+    }
+    run_free(r);
+    pool_pump(p);
+}
+
+static void on_next_written(void *arg, const struct answer *a)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    /* 10071 on AX_LATER: a schedule of this id is there already; it leads on just as well. */
+    if (a->err != AX_OK && a->err_code != JSERR_WRONG_LAST_SEQ) {
+        leave_to_lease(r, "next", a->description);
+        return;
+    }
+    if (pipeline_request(p->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked, r) != AX_OK)
+        leave_to_lease(r, "ack", "pipeline full");
+}
+
+static natsStatus set_headers(natsMsg *msg, const char *const pairs[][2], int n)
+{
+    natsStatus s = NATS_OK;
+    for (int i = 0; i < n && s == NATS_OK; i++)
+        s = natsMsgHeader_Set(msg, pairs[i][0], pairs[i][1]);
+    return s;
+}
+
+/* Builds and publishes the next state. t is read for the last time here. */
+static void write_next(struct run *r, struct task *t, bool dead, const char *why, int64_t delay_ms)
+{
+    struct pool *p = r->pool;
+    struct dispatch *d = p->dispatch;
+    char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], id[256], when[40], at[48];
+    natsMsg *msg = NULL;
+    if (pipeline_reserve(d->pipeline, reply) != AX_OK) {
+        leave_to_lease(r, "next", "pipeline full");
+        return;
+    }
+    run_identity(r, dead ? ".dead" : ".later", id);
+    clock_format_rfc3339(clock_ax_ns(&d->clock) + (dead ? 0 : delay_ms * 1000000), when);
+    snprintf(at, sizeof at, "@at %s", when);
+    if (dead)
+        name_subject_dead(subject, p->name, t->id);
+    else
+        name_subject(subject, "later", t->priority, p->name, t->id);
+    name_subject(target, "due", t->priority, p->name, t->id);
+    if (task_to_msg(t, subject, reply, &msg) == AX_OK) {
+        const char *const for_dead[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
+        const char *const for_later[][2] = {
+            {HDR_MSG_ID, id}, {HDR_EXPECT_SUBJECT_SEQ, "0"}, {HDR_SCHEDULE, at}, {HDR_SCHEDULE_TARGET, target}};
+        natsStatus s = dead ? set_headers(msg, for_dead, 3) : set_headers(msg, for_later, 4);
+        if (s != NATS_OK) {
+            natsMsg_Destroy(msg);
+            msg = NULL;
+        }
+    }
+    ax_err err = pipeline_publish(d->pipeline, reply, msg, 0, on_next_written, r);
+    if (err != AX_OK)
+        leave_to_lease(r, "next", ax_err_text(err));
+    else
+        metric_add(dead ? p->m_dead : p->m_retried, 1);
+}
+
+/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the task's failure: it has a
+ * limit of its own. */
+static bool had_enough(const struct run *r, const struct task *t, char *why, size_t cap)
+{
+    const struct settings *s = &r->pool->settings;
+    if (r->end == END_BURIED) {
+        snprintf(why, cap, "%s", r->reason);
+        return true;
+    }
+    if (r->end == END_TIMED_OUT) {
+        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, r->reason);
+        return t->timeouts + 1 > s->max_timeouts;
+    }
+    int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
+    int64_t failures = (int64_t) t->attempt - t->timeouts;
+    snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures, r->reason);
+    return failures > max_retry;
+}
+
+/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the task's failure: it has a
+ * limit of its own. */
+static void decide(struct run *r, struct task *t)
+{
+    struct pool *p = r->pool;
+    char why[400];
+    snprintf(t->priority, sizeof t->priority, "%s", r->queue->priority);
+    snprintf(t->pool, sizeof t->pool, "%s", p->name);
+    if (t != &r->task)
+        snprintf(t->id, sizeof t->id, "%s", r->task.id);
+    if (had_enough(r, t, why, sizeof why)) {
+        log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, p->name, t->attempt);
+        write_next(r, t, true, why, 0);
+        return;
+    }
+    int64_t delay = r->delay_ms;
+    if (delay < 0) {
+        int64_t base = t->backoff_ms > 0 ? t->backoff_ms : p->settings.backoff_ms;
+        delay = backoff_ms(t->attempt, base, p->settings.backoff_cap_ms, dispatch_random(p->dispatch));
+    }
+    if (r->end == END_TIMED_OUT)
+        t->timeouts++;
+    t->attempt++;
+    write_next(r, t, false, why, delay);
+}
+
+static void on_content(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    struct problem problem;
+    struct task t = {0};
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        /* Rule 7: the queue message is gone too, somebody else ended it: forget it and touch nothing. */
+        run_free(r);
+        pool_pump(p);
+        return;
+    }
+    if (err == AX_OK)
+        err = task_from_stored_at(&t, found->subject, found->msg, &problem);
+    if (err != AX_OK)
+        leave_to_lease(r, "content", ax_err_text(err));
+    else
+        decide(r, &t);
+    task_clear(&t);
+}
+
+static void start_failing(struct run *r)
+{
+    struct pool *p = r->pool;
+    r->state = RUN_ENDING;
+    run_uncount(r);
+    if (r->msg != NULL)
+        decide(r, &r->task);
+    else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_content, r) != AX_OK)
+        leave_to_lease(r, "content", "pipeline full");
+}
+
+void run_fail(struct run *r, const char *why, int64_t delay_ms)
+{
+    metric_add(r->pool->m_naks, 1);
+    snprintf(r->reason, sizeof r->reason, "%s", why);
+    r->end = END_FAILED;
+    r->delay_ms = delay_ms;
+    start_failing(r);
+}
+
+void run_time_out(struct run *r)
+{
+    struct pool *p = r->pool;
+    char subject[SUBJECT_MAX_CHARS], token[24];
+    metric_add(p->m_timeouts, 1);
+    snprintf(r->reason, sizeof r->reason, "no receipt within ack wait");
+    snprintf(subject, sizeof subject, "ax.revoke.%s.%s", p->name, r->task.id);
+    int n = snprintf(token, sizeof token, "%" PRIu64, r->work_seq + 1); /* whatever comes next is at least this */
+    natsConnection_Publish(p->dispatch->nc, subject, token, n);
+    r->end = END_TIMED_OUT;
+    r->delay_ms = -1;
+    start_failing(r);
+}
+
+void run_bury(struct run *r, const char *why)
+{
+    if (why != r->reason)
+        snprintf(r->reason, sizeof r->reason, "%s", why);
+    r->end = END_BURIED;
+    start_failing(r);
+}

@@ -1,0 +1,113 @@
+/* What the dispatcher overhears: pulls, receipts, advisories, pool settings. Hints, every one of which may be lost. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/ack.h"
+#include "core/log.h"
+#include "dispatch/dispatch.h"
+
+static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    struct pull_request r;
+    char name[NAME_MAX_CHARS + 1];
+    if (pull_parse_subject(natsMsg_GetSubject(msg), name) &&
+        pull_parse(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &r)) {
+        loop_enter(d->loop);
+        struct pool *p = dispatch_pool(d, name);
+        if (p != NULL)
+            pool_on_pull(p, &r);
+        loop_leave(d->loop);
+    }
+    natsMsg_Destroy(msg);
+}
+
+static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    struct ack_subject s;
+    struct ack_payload a;
+    struct pull_request r;
+    if (ack_parse_subject(natsMsg_GetSubject(msg), &s) && strcmp(s.stream, STREAM_WORK) == 0) {
+        ack_parse_payload(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &a);
+        loop_enter(d->loop);
+        struct pool *p = dispatch_pool(d, s.consumer);
+        if (p != NULL) {
+            pool_on_receipt(p, s.stream_seq, &a);
+            if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
+                pool_on_pull(p, &r);
+        }
+        loop_leave(d->loop);
+    }
+    natsMsg_Destroy(msg);
+}
+
+static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), 0, NULL);
+    const char *consumer = json_string_value(json_object_get(root, "consumer"));
+    uint64_t seq = (uint64_t) json_integer_value(json_object_get(root, "stream_seq"));
+    if (consumer != NULL && seq != 0) {
+        loop_enter(d->loop);
+        struct pool *p = dispatch_pool(d, consumer);
+        if (p != NULL)
+            pool_on_max_deliveries(p, seq);
+        loop_leave(d->loop);
+    }
+    json_decref(root);
+    natsMsg_Destroy(msg);
+}
+
+/* Streams or consumers were created, changed or deleted. */
+static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    dispatch_kick(closure);
+    natsMsg_Destroy(msg);
+}
+
+static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    loop_enter(d->loop);
+    dispatch_pool_value(d, natsMsg_GetSubject(msg), msg);
+    loop_leave(d->loop);
+    natsMsg_Destroy(msg);
+}
+
+ax_err listen_start(struct dispatch *d)
+{
+    const struct {
+        const char *subject;
+        natsMsgHandler handler;
+    } list[] = {
+        {"$JS.API.CONSUMER.MSG.NEXT." STREAM_WORK ".*", on_pull},
+        {"$JS.ACK." STREAM_WORK ".>", on_ack},
+        {"$JS.ACK.*.*." STREAM_WORK ".>", on_ack},
+        {"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." STREAM_WORK ".>", on_max_deliveries},
+        {"$JS.EVENT.ADVISORY.STREAM.*.*", on_change},
+        {"$JS.EVENT.ADVISORY.CONSUMER.DELETED.>", on_change},
+        {POOLS_PREFIX ">", on_settings},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        natsSubscription **sub = &d->subs[d->sub_count];
+        natsStatus s = natsConnection_Subscribe(sub, d->nc, list[i].subject, list[i].handler, d);
+        if (s == NATS_OK)
+            s = natsSubscription_SetPendingLimits(*sub, -1, -1);
+        if (s != NATS_OK)
+            return connect_error(s);
+        d->sub_count++;
+    }
+    return AX_OK;
+}

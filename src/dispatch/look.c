@@ -1,0 +1,197 @@
+/* Looking at AX_WORK before anything is concluded (rules 3 and 7).
+ *
+ *   hand-off there, never delivered         it only waits: renew
+ *   there, delivered, ack wait not over     renew
+ *   there, delivered, ack wait over         timed out
+ *   gone, AX_WORK recreated meanwhile       hand off again
+ *   gone, queue message still stored        a worker finished it (or terminated it, if AX_EVENTS says so)
+ *   gone, queue message gone                somebody else ended it: forget it */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/reader.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool.h"
+#include "dispatch/run.h"
+
+#define WAIT_MS 5000
+
+/* No clear sight: as it was; the lease brings it back. */
+static void undecided(struct run *r)
+{
+    r->state = RUN_RUNNING;
+    pool_check_early(r->pool, r);
+}
+
+/* A receipt heard while we looked says more than the look. True: it was taken. */
+static bool receipt_came(struct run *r)
+{
+    struct early *e = NULL;
+    HASH_FIND(hh, r->pool->early, &r->work_seq, sizeof r->work_seq, e);
+    if (e == NULL)
+        return false;
+    undecided(r);
+    return true;
+}
+
+static json_t *load(const struct answer *a)
+{
+    if (a->err != AX_OK)
+        return NULL;
+    return json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+}
+
+/* ---- gone: terminated? ---- */
+
+struct terminated {
+    struct run *run;
+    bool found;
+    char reason[256];
+};
+
+static void on_event(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) subject;
+    (void) seq;
+    struct terminated *t = arg;
+    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), 0, NULL);
+    if ((uint64_t) json_integer_value(json_object_get(root, "stream_seq")) == t->run->work_seq && time_ns >= t->run->epoch_ns) {
+        const char *reason = json_string_value(json_object_get(root, "reason"));
+        t->found = true;
+        snprintf(t->reason, sizeof t->reason, "terminated%s%.200s", reason != NULL ? ": " : "", reason != NULL ? reason : "");
+    }
+    json_decref(root);
+}
+
+static void on_events_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void) last_seq;
+    struct terminated *t = arg;
+    struct run *r = t->run;
+    if (receipt_came(r))
+        ;
+    else if (err != AX_OK)
+        undecided(r);
+    else if (t->found)
+        run_bury(r, t->reason);
+    else
+        run_finish(r);
+    free(t);
+}
+
+static void look_for_termination(struct run *r)
+{
+    struct dispatch *d = r->pool->dispatch;
+    struct terminated *t = calloc(1, sizeof *t);
+    char filter[160];
+    if (t == NULL) {
+        undecided(r);
+        return;
+    }
+    t->run = r;
+    snprintf(filter, sizeof filter, "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED." STREAM_WORK ".%s", r->pool->name);
+    struct reader_events events = {on_event, on_events_end, t};
+    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_EVENTS, filter, 1, &events) != AX_OK) {
+        free(t);
+        undecided(r);
+    }
+}
+
+/* ---- gone: the second look (rule 7) ---- */
+
+static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    if (receipt_came(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        run_free(r);
+        pool_pump(p);
+    } else if (err == AX_OK) {
+        look_for_termination(r);
+    } else {
+        undecided(r);
+    }
+}
+
+static void on_stream_info(void *arg, const struct answer *a)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    int64_t created_ns = 0;
+    json_t *root = load(a);
+    const char *created = json_string_value(json_object_get(root, "created"));
+    bool ok = created != NULL && clock_parse_rfc3339(created, &created_ns);
+    json_decref(root);
+    if (receipt_came(r))
+        return;
+    if (!ok) {
+        undecided(r);
+    } else if (created_ns != r->epoch_ns) {
+        /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off again. */
+        log_warn("hand-off lost with its stream, again", "task=%s pool=%s", r->task.id, p->name);
+        run_lose(r);
+        dispatch_set_epoch(p->dispatch, created_ns);
+    } else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_queue_message, r) != AX_OK) {
+        undecided(r);
+    }
+}
+
+/* ---- there: waiting, running, or timed out? (rule 3) ---- */
+
+static void on_consumer_info(void *arg, const struct answer *a)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    json_t *root = load(a);
+    json_t *delivered = json_object_get(root, "delivered");
+    bool ok = delivered != NULL;
+    uint64_t seq = (uint64_t) json_integer_value(json_object_get(delivered, "stream_seq"));
+    int64_t ack_wait = json_integer_value(json_object_get(json_object_get(root, "config"), "ack_wait"));
+    json_decref(root);
+    if (receipt_came(r))
+        return;
+    if (ok)
+        p->ack_wait_ns = ack_wait;
+    if (!ok) {
+        undecided(r);
+    } else if (seq < r->work_seq || loop_now_ns(p->dispatch->loop) - r->active_ns < ack_wait) {
+        run_renew(r);
+        undecided(r);
+    } else {
+        run_time_out(r);
+    }
+}
+
+static void on_work_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    struct dispatch *d = p->dispatch;
+    struct task_subject s;
+    char api[128];
+    if (receipt_came(r))
+        return;
+    /* A recreated stream may have another task under the same sequence. */
+    bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) && strcmp(s.id, r->task.id) == 0;
+    if (there) {
+        snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
+        err = pipeline_request(d->pipeline, api, NULL, 0, WAIT_MS, on_consumer_info, r);
+    } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
+        err = pipeline_request(d->pipeline, "$JS.API.STREAM.INFO." STREAM_WORK, NULL, 0, WAIT_MS, on_stream_info, r);
+    }
+    if (err != AX_OK)
+        undecided(r);
+}
+
+void run_look(struct run *r)
+{
+    r->state = RUN_LOOKING;
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->work_seq, WAIT_MS, on_work_message, r) != AX_OK)
+        undecided(r);
+}

@@ -1,0 +1,90 @@
+/* ax-dispatch: hands tasks to workers and follows each one to its receipt. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/http.h"
+#include "core/log.h"
+#include "core/options.h"
+#include "dispatch/dispatch.h"
+
+#define DRAIN_MS 5000
+#define DRAIN_CHECK_MS 20
+
+static bool is_ready(void *arg, char *why, unsigned long cap)
+{
+    struct dispatch *d = arg;
+    if (atomic_load(&d->is_ready))
+        return true;
+    snprintf(why, cap, "streams, consumers or the filter are not ready");
+    return false;
+}
+
+struct drain {
+    struct dispatch *d;
+    struct loop_timer timer;
+    int64_t until_ns;
+};
+
+static void on_drain(void *arg)
+{
+    struct drain *w = arg;
+    if (pipeline_inflight(w->d->pipeline) == 0 || loop_now_ns(w->d->loop) >= w->until_ns)
+        loop_stop(w->d->loop);
+    else
+        loop_timer_start(w->d->loop, &w->timer, DRAIN_CHECK_MS, on_drain, w);
+}
+
+/* No new hand-offs; what is being written gets its answer, so that a stop leaves nothing to be looked at. */
+static void drain(struct dispatch *d)
+{
+    struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
+    atomic_store(&d->stopping, true);
+    loop_enter(d->loop);
+    loop_timer_start(d->loop, &w.timer, DRAIN_CHECK_MS, on_drain, &w);
+    loop_leave(d->loop);
+    loop_run(d->loop);
+    loop_enter(d->loop);
+    loop_timer_stop(d->loop, &w.timer);
+    loop_leave(d->loop);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct problem p = {0};
+    struct http *http = NULL;
+    int first = 0;
+    log_init("ax-dispatch", LOG_INFO);
+    ax_err err = options_parse(&o, FOR_DISPATCH, argc, argv, false, &first, &p);
+    if (err == AX_E_CLOSED)
+        return 0;
+    if (err != AX_OK || first < argc) {
+        fprintf(stderr, "ax-dispatch: %s\n", err != AX_OK ? p.text : "takes no arguments; see --help");
+        return 2;
+    }
+    log_init("ax-dispatch", (enum log_level) log_level_parse(o.log_level));
+    loop_block_signals();
+    struct dispatch *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return 1;
+    err = dispatch_start(d, &o, &p);
+    if (err == AX_OK && o.http_port != 0)
+        err = http_start(&http, o.http_bind, (int) o.http_port, is_ready, d, &p);
+    if (err != AX_OK) {
+        fprintf(stderr, "ax-dispatch: %s\n", p.text);
+        _exit(1); /* threads of nats.c may be running: nothing of ours needs an orderly end yet */
+    }
+    if (http != NULL)
+        log_info("listening", "http=%s:%d", o.http_bind, http_port(http));
+    int sig = loop_run(d->loop);
+    log_info("stopping", "signal=%s", strsignal(sig));
+    drain(d);
+    http_stop(http);
+    dispatch_stop(d);
+    dispatch_free(d);
+    nats_CloseAndWait(2000);
+    free(d);
+    return 0;
+}

@@ -1,0 +1,534 @@
+#include "dispatch/pool.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/order.h"
+
+#define STAGE_MAX 512      /* queue messages held ready per priority */
+#define PIPELINE_SPARE 64  /* slots left for steps of ending */
+#define EARLY_MAX 8192
+#define RENEWALS_PER_LEASE 3
+#define INFO_EVERY_NS 5000000000LL
+#define INFO_WAIT_MS 3000
+#define MARGIN_NS 2000000000LL
+
+void queue_stage(struct run *r, bool front)
+{
+    struct queue *q = r->queue;
+    r->state = RUN_STAGED;
+    r->prev = front ? NULL : q->staged_tail;
+    r->next = front ? q->staged_head : NULL;
+    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r;
+    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r;
+    q->staged++;
+}
+
+void queue_unstage(struct run *r)
+{
+    struct queue *q = r->queue;
+    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r->next;
+    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r->prev;
+    r->prev = r->next = NULL;
+    q->staged--;
+}
+
+struct queue *pool_queue(struct pool *p, const char *priority)
+{
+    for (int i = 0; i < p->queue_count; i++) {
+        if (strcmp(p->queues[i]->priority, priority) == 0)
+            return p->queues[i];
+    }
+    return NULL;
+}
+
+struct queue *pool_queue_of_stream(struct pool *p, const char *stream)
+{
+    for (int i = 0; i < p->queue_count; i++) {
+        if (strcmp(p->queues[i]->stream, stream) == 0)
+            return p->queues[i];
+    }
+    return NULL;
+}
+
+/* ---- what the queues send ---- */
+
+static bool other_runs(struct pool *p, const char *id)
+{
+    struct run *r = NULL;
+    HASH_FIND(by_id, p->by_id, id, strlen(id), r);
+    return r != NULL;
+}
+
+/* The lease of a run we hold came back: it lapsed. */
+static void on_redelivery(struct run *r, natsMsg *msg)
+{
+    struct pool *p = r->pool;
+    run_set_lease(r, natsMsg_GetReply(msg));
+    natsMsg_Destroy(msg);
+    metric_add(p->m_lapsed, 1);
+    if (r->state != RUN_RUNNING)
+        return;
+    if (r->work_seq != 0)
+        run_look(r);
+    else if (r->reason[0] != '\0')
+        run_bury(r, r->reason); /* a step of ending got no answer before */
+    else
+        queue_stage(r, false);
+}
+
+static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta)
+{
+    struct pool *p = q->pool;
+    struct task_subject s;
+    if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && other_runs(p, s.id)) {
+        /* The same id under another priority: never two at once. When the first is done this one is dropped. */
+        natsConnection_PublishString(p->dispatch->nc, natsMsg_GetReply(msg), "-NAK {\"delay\":1000000000}");
+        natsMsg_Destroy(msg);
+        return;
+    }
+    struct run *r = run_new(q, msg, meta->stream_seq, meta->timestamp_ns);
+    if (r == NULL) {
+        log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64, p->name, q->stream,
+                  meta->stream_seq);
+        return;
+    }
+    if (r->reason[0] != '\0')
+        run_bury(r, r->reason);
+    else
+        queue_stage(r, false);
+}
+
+static void on_queue_message(void *arg, natsMsg *msg)
+{
+    struct queue *q = arg;
+    struct pool *p = q->pool;
+    struct ack_subject meta;
+    struct run *r = NULL;
+    const char *reply = natsMsg_GetReply(msg);
+    if (reply == NULL || !ack_parse_subject(reply, &meta)) {
+        natsMsg_Destroy(msg);
+        return;
+    }
+    clock_learn(&p->dispatch->clock, meta.timestamp_ns);
+    q->behind = meta.pending;
+    HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof meta.stream_seq, r);
+    bool stale = r != NULL && r->stored_ns != meta.timestamp_ns; /* of a former stream of this name */
+    if (r != NULL && (r->state == RUN_LOST || (stale && (r->state == RUN_STAGED || r->state == RUN_RUNNING)))) {
+        run_free(r); /* the message is what counts */
+        r = NULL;
+    }
+    if (stale && r != NULL) { /* an answer for the old one is still on its way */
+        natsConnection_PublishString(p->dispatch->nc, reply, "-NAK {\"delay\":1000000000}");
+        natsMsg_Destroy(msg);
+    } else if (r != NULL)
+        on_redelivery(r, msg);
+    else
+        on_new(q, msg, &meta);
+    pool_pump(p);
+}
+
+static void on_queue_lost(void *arg)
+{
+    struct queue *q = arg;
+    dispatch_kick(q->pool->dispatch);
+}
+
+/* ---- the scheduler ---- */
+
+static void on_pump_timer(void *arg)
+{
+    pool_pump(arg);
+}
+
+static void refill(struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    int64_t ready = demand_grantable(&p->demand, p->settings.batch, STAGE_MAX, now);
+    if (ready < p->peak)
+        ready = p->peak;
+    ready = ready < 1 ? 1 : ready > STAGE_MAX ? STAGE_MAX : ready;
+    for (int i = 0; i < p->queue_count; i++) {
+        struct queue *q = p->queues[i];
+        int want = (int) ready - q->staged;
+        puller_want(q->puller, q->live ? (want > 0 ? want : 0) + q->lapsed : 0);
+    }
+}
+
+void pool_pump(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    if (!p->ready || atomic_load(&d->stopping))
+        return;
+    while (p->inflight < p->max_ack_pending && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
+        int64_t now = loop_now_ns(d->loop);
+        struct pull *pull = demand_next(&p->demand, p->settings.batch, now);
+        struct run *r = pull != NULL ? order_next(p) : NULL;
+        if (r == NULL) {
+            if (pull != NULL && order_is_refilling(p))
+                loop_timer_start_ns(d->loop, &p->pump_timer, ORDER_REFILL_WAIT_NS, on_pump_timer, p);
+            break;
+        }
+        if (!bucket_take(&p->bucket, now)) {
+            loop_timer_start_ns(d->loop, &p->pump_timer, bucket_wait_ns(&p->bucket, now), on_pump_timer, p);
+            break;
+        }
+        order_taken(p, r);
+        queue_unstage(r);
+        if (r->queue->staged == 0)
+            r->queue->behind_ns = now;
+        demand_take(&p->demand, pull);
+        r->pull = pull;
+        r->token = true;
+        r->counted = true;
+        p->inflight++;
+        if (p->inflight > p->peak)
+            p->peak = p->inflight;
+        run_hand_off(r);
+        if (r->state == RUN_STAGED) /* put back: its timer brings us here again */
+            break;
+    }
+    refill(p);
+}
+
+/* ---- what workers say ---- */
+
+void pool_on_pull(struct pool *p, const struct pull_request *r)
+{
+    demand_add(&p->demand, r, p->settings.batch, loop_now_ns(p->dispatch->loop));
+    pool_pump(p);
+}
+
+static void keep_early(struct pool *p, uint64_t w, const struct ack_payload *a)
+{
+    struct early *e = NULL;
+    HASH_FIND(hh, p->early, &w, sizeof w, e);
+    if (e == NULL) {
+        if (HASH_COUNT(p->early) >= EARLY_MAX) { /* hints may be lost: the oldest goes */
+            struct early *oldest = p->early;
+            HASH_DEL(p->early, oldest);
+            free(oldest);
+        }
+        e = calloc(1, sizeof *e);
+        if (e == NULL)
+            return;
+        e->work_seq = w;
+        HASH_ADD(hh, p->early, work_seq, sizeof e->work_seq, e);
+    }
+    e->payload = *a;
+    e->payload.next = NULL;
+}
+
+static bool honour_late(struct pool *p, uint64_t w, const struct ack_payload *a)
+{
+    for (unsigned i = 0; i < LATE_MAX; i++) {
+        struct late *l = &p->late[i];
+        if (l->work_seq != w || w == 0)
+            continue;
+        if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
+            pool_on_late_ack(p, l);
+            l->work_seq = 0;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void late_of_run(struct pool *p, const struct run *r)
+{
+    struct late l = {.work_seq = r->work_seq, .attempt = r->task.attempt};
+    snprintf(l.id, sizeof l.id, "%s", r->task.id);
+    pool_on_late_ack(p, &l);
+}
+
+static void receive(struct run *r, const struct ack_payload *a)
+{
+    struct pool *p = r->pool;
+    char why[300];
+    switch (a->kind) {
+    case ACK_ACK:
+    case ACK_NEXT:
+        run_finish(r);
+        break;
+    case ACK_NAK:
+        run_fail(r, "nak", a->delay_ms);
+        break;
+    case ACK_TERM:
+        snprintf(why, sizeof why, "terminated%s%s", a->reason[0] != '\0' ? ": " : "", a->reason);
+        run_bury(r, why);
+        break;
+    case ACK_PROGRESS:
+        r->active_ns = loop_now_ns(p->dispatch->loop);
+        run_renew(r);
+        break;
+    case ACK_UNKNOWN:
+        break;
+    }
+}
+
+void pool_on_receipt(struct pool *p, uint64_t w, const struct ack_payload *a)
+{
+    struct run *r = NULL;
+    HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
+    if (r != NULL && r->state == RUN_RUNNING)
+        receive(r, a);
+    else if (r != NULL && r->state == RUN_ENDING && r->end != END_DONE && (a->kind == ACK_ACK || a->kind == ACK_NEXT))
+        /* Superseded while the retry is being written: rule 5 */
+        late_of_run(p, r);
+    else if (r == NULL && honour_late(p, w, a))
+        ;
+    else if (a->kind != ACK_PROGRESS && a->kind != ACK_UNKNOWN && (r == NULL || r->state == RUN_LOOKING))
+        keep_early(p, w, a); /* its PubAck is on the way, or a look is under way, or it is none of ours */
+    pool_pump(p);
+}
+
+void pool_check_early(struct pool *p, struct run *r)
+{
+    struct early *e = NULL;
+    HASH_FIND(hh, p->early, &r->work_seq, sizeof r->work_seq, e);
+    if (e == NULL)
+        return;
+    HASH_DEL(p->early, e);
+    receive(r, &e->payload);
+    free(e);
+}
+
+void pool_remember_late(struct pool *p, uint64_t w, const char *id, uint32_t attempt)
+{
+    struct late *l = &p->late[p->late_next++ % LATE_MAX];
+    l->work_seq = w;
+    l->attempt = attempt;
+    snprintf(l->id, sizeof l->id, "%s", id);
+}
+
+void pool_on_max_deliveries(struct pool *p, uint64_t w)
+{
+    struct run *r = NULL;
+    HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
+    if (r == NULL || r->state != RUN_RUNNING)
+        return;
+    r->active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
+    run_look(r);
+}
+
+/* ---- leases and the consumer's info ---- */
+
+static void tend_staged(struct queue *q, int64_t now, int64_t every_ns)
+{
+    for (struct run *r = q->staged_head; r != NULL; r = r->next) {
+        if (now - r->lease_ns >= every_ns)
+            run_renew(r);
+    }
+}
+
+/* Renews what only waits in AX_WORK, and counts what must have come back, so that a pull is open for it. */
+static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
+{
+    struct pool *p = q->pool;
+    struct run *r, *tmp;
+    bool informed = now - p->info_ns < INFO_EVERY_NS;
+    HASH_ITER(by_seq, q->runs, r, tmp) {
+        if (r->state == RUN_LOST)
+            q->lapsed++;
+        else if (r->state != RUN_RUNNING)
+            continue;
+        else if (informed && r->work_seq > p->delivered_seq && now - r->lease_ns >= every_ns)
+            run_renew(r);
+        else if (now - r->lease_ns > p->ack_wait_ns + MARGIN_NS)
+            q->lapsed++;
+    }
+}
+
+void pool_tick(struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    int64_t every_ns = p->ack_wait_ns / RENEWALS_PER_LEASE;
+    if (!p->ready)
+        return;
+    for (int i = 0; i < p->queue_count; i++) {
+        p->queues[i]->lapsed = 0;
+        tend_staged(p->queues[i], now, every_ns);
+        tend_running(p->queues[i], now, every_ns);
+    }
+    p->peak -= (p->peak - p->inflight) / 8 + (p->peak > p->inflight);
+    metric_set(p->m_inflight, p->inflight);
+    if (now - p->info_ns >= (p->inflight > 0 || p->demand.count > 0 ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
+        pool_read_info(p);
+    pool_pump(p);
+}
+
+static void on_info(void *arg, const struct answer *a)
+{
+    struct pool *p = arg;
+    json_t *root = a->err != AX_OK ? NULL
+                                   : json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+    json_t *config = json_object_get(root, "config");
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    p->info_pending = false;
+    if (config == NULL) {
+        dispatch_kick(p->dispatch); /* no such consumer, or no leader */
+    } else {
+        int64_t max = json_integer_value(json_object_get(config, "max_ack_pending"));
+        p->max_ack_pending = max > 0 ? max : INT64_MAX;
+        p->ack_wait_ns = json_integer_value(json_object_get(config, "ack_wait"));
+        p->delivered_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "delivered"), "stream_seq"));
+        if (json_integer_value(json_object_get(config, "max_deliver")) != 1)
+            dispatch_kick(p->dispatch);
+        if (p->demand.changes == p->info_changes)
+            demand_reconcile(&p->demand, json_integer_value(json_object_get(root, "num_waiting")),
+                             json_integer_value(json_object_get(root, "num_pending")), p->settings.batch, now);
+        p->info_ns = now;
+    }
+    json_decref(root);
+    pool_pump(p);
+}
+
+void pool_read_info(struct pool *p)
+{
+    char api[128];
+    if (p->info_pending)
+        return;
+    snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
+    p->info_changes = p->demand.changes;
+    p->info_pending = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info, p) == AX_OK;
+}
+
+/* ---- life ---- */
+
+static void add_metrics(struct pool *p)
+{
+    char labels[64];
+    snprintf(labels, sizeof labels, "pool=\"%s\"", p->name);
+#define COUNTER(field, name, help) p->field = metrics_get(METRIC_COUNTER, name, help, labels)
+    COUNTER(m_handed, "ax_handed_off_total", "Attempts handed to workers.");
+    COUNTER(m_done, "ax_done_total", "Tasks finished.");
+    COUNTER(m_retried, "ax_retried_total", "Further attempts scheduled.");
+    COUNTER(m_dead, "ax_dead_total", "Dead letters written.");
+    COUNTER(m_timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
+    COUNTER(m_naks, "ax_naks_total", "Attempts the worker gave back.");
+    COUNTER(m_duplicates, "ax_duplicates_dropped_total", "Tasks dropped before their start: done before.");
+    COUNTER(m_late, "ax_late_acks_total", "Acks of superseded attempts that were honoured.");
+    COUNTER(m_lapsed, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
+    p->m_inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.", labels);
+#undef COUNTER
+}
+
+struct pool *pool_new(struct dispatch *d, const char *name)
+{
+    struct pool *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->dispatch = d;
+    snprintf(p->name, sizeof p->name, "%s", name);
+    settings_default(&p->settings);
+    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
+    p->max_ack_pending = 1; /* until the consumer's info says more */
+    p->ack_wait_ns = 30000000000LL;
+    add_metrics(p);
+    return p;
+}
+
+void pool_set_settings(struct pool *p, const struct settings *s)
+{
+    p->settings = *s;
+    bucket_set(&p->bucket, s->rate, s->burst, loop_now_ns(p->dispatch->loop));
+    pool_pump(p);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct queue *x = *(struct queue *const *) a, *y = *(struct queue *const *) b;
+    return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->priority, y->priority);
+}
+
+static void add_queue(struct pool *p, const struct priority *pr)
+{
+    if (p->queue_count == PRIORITIES_MAX)
+        return;
+    struct queue *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return;
+    q->pool = p;
+    snprintf(q->priority, sizeof q->priority, "%s", pr->name);
+    snprintf(q->stream, sizeof q->stream, "%s", pr->stream);
+    struct puller_events events = {on_queue_message, on_queue_lost, q};
+    if (puller_new(&q->puller, p->dispatch->nc, p->dispatch->loop, q->stream, p->name, &events) != AX_OK) {
+        free(q);
+        return;
+    }
+    p->queues[p->queue_count++] = q;
+}
+
+void pool_set_priorities(struct pool *p, const struct priorities *ps)
+{
+    for (int i = 0; i < p->queue_count; i++)
+        p->queues[i]->live = false;
+    for (int i = 0; i < ps->count; i++) {
+        struct queue *q = pool_queue(p, ps->list[i].name);
+        if (q == NULL) {
+            add_queue(p, &ps->list[i]);
+            q = pool_queue(p, ps->list[i].name);
+        }
+        if (q != NULL) {
+            q->rank = ps->list[i].rank;
+            q->live = true;
+        }
+    }
+    qsort(p->queues, (size_t) p->queue_count, sizeof *p->queues, by_rank);
+}
+
+void pool_set_provisioned(struct pool *p)
+{
+    p->provisioned = true;
+    if (!p->adopted && !p->adopting)
+        pool_adopt(p);
+    pool_pump(p);
+}
+
+void pool_reconnected(struct pool *p)
+{
+    demand_forget(&p->demand);
+    for (int i = 0; i < p->queue_count; i++)
+        puller_reconnected(p->queues[i]->puller);
+    p->info_ns = 0;
+    if (p->ready)
+        pool_read_info(p);
+}
+
+void pool_work_recreated(struct pool *p)
+{
+    struct run *r, *tmp;
+    /* Those that are being looked at find out by themselves: an answer for them is on its way. */
+    HASH_ITER(by_work, p->by_work, r, tmp) {
+        if (r->state == RUN_RUNNING && r->epoch_ns != p->dispatch->work_epoch_ns)
+            run_lose(r);
+    }
+    demand_forget(&p->demand);
+    pool_read_info(p);
+    pool_pump(p);
+}
+
+void pool_free(struct pool *p)
+{
+    for (int i = 0; i < p->queue_count; i++) {
+        struct queue *q = p->queues[i];
+        struct run *r, *tmp;
+        HASH_ITER(by_seq, q->runs, r, tmp)
+            run_free(r);
+        puller_free(q->puller);
+        free(q);
+    }
+    struct early *e, *next;
+    HASH_ITER(hh, p->early, e, next) {
+        HASH_DEL(p->early, e);
+        free(e);
+    }
+    demand_forget(&p->demand);
+    loop_timer_stop(p->dispatch->loop, &p->pump_timer);
+    free(p);
+}

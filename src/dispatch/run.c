@@ -1,0 +1,167 @@
+#include "dispatch/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/dispatch.h"
+#include "dispatch/pool.h"
+
+static struct run *make(struct queue *q, const char *lease, uint64_t queue_seq, int64_t stored_ns)
+{
+    struct run *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    r->lease = strdup(lease);
+    if (r->lease == NULL) {
+        free(r);
+        return NULL;
+    }
+    r->pool = q->pool;
+    r->queue = q;
+    r->queue_seq = queue_seq;
+    r->stored_ns = stored_ns;
+    r->delay_ms = -1;
+    r->lease_ns = loop_now_ns(q->pool->dispatch->loop);
+    HASH_ADD(by_seq, q->runs, queue_seq, sizeof r->queue_seq, r);
+    return r;
+}
+
+/* The names a run needs even when the message's own cannot be read. */
+static void name(struct run *r)
+{
+    if (!name_is_task_id(r->task.id))
+        name_new_id(r->task.id);
+    snprintf(r->task.pool, sizeof r->task.pool, "%s", r->pool->name);
+    snprintf(r->task.priority, sizeof r->task.priority, "%s", r->queue->priority);
+    if (r->task.attempt == 0)
+        r->task.attempt = 1;
+}
+
+static void add_id(struct run *r)
+{
+    HASH_ADD(by_id, r->pool->by_id, task.id, strlen(r->task.id), r);
+    r->in_id = true;
+}
+
+struct run *run_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns)
+{
+    struct problem p;
+    struct run *r = make(q, natsMsg_GetReply(msg), queue_seq, stored_ns);
+    if (r == NULL) {
+        natsMsg_Destroy(msg);
+        return NULL;
+    }
+    r->msg = msg;
+    if (task_from_stored(&r->task, msg, &p) != AX_OK) {
+        memset(&r->task, 0, sizeof r->task);
+        r->task.max_retry = -1;
+        r->task.body = natsMsg_GetData(msg);
+        r->task.body_bytes = (size_t) natsMsg_GetDataLength(msg);
+        snprintf(r->reason, sizeof r->reason, "malformed: %.200s", p.text);
+    }
+    name(r);
+    add_id(r);
+    r->state = RUN_CHECKING; /* held by the caller, who stages or buries it */
+    return r;
+}
+
+struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64_t queue_seq, int64_t stored_ns,
+                      uint64_t work_seq, uint32_t attempt, uint32_t timeouts)
+{
+    struct run *r = make(q, lease, queue_seq, stored_ns);
+    if (r == NULL)
+        return NULL;
+    struct dispatch *d = q->pool->dispatch;
+    snprintf(r->task.id, sizeof r->task.id, "%s", id);
+    r->task.attempt = attempt;
+    r->task.timeouts = timeouts;
+    r->task.max_retry = -1;
+    name(r);
+    add_id(r);
+    r->state = RUN_RUNNING;
+    r->epoch_ns = d->work_epoch_ns;
+    r->active_ns = loop_now_ns(d->loop);
+    r->counted = true;
+    q->pool->inflight++;
+    run_set_work(r, work_seq);
+    return r;
+}
+
+void run_set_work(struct run *r, uint64_t work_seq)
+{
+    if (r->in_work)
+        HASH_DELETE(by_work, r->pool->by_work, r);
+    r->work_seq = work_seq;
+    r->in_work = work_seq != 0;
+    if (r->in_work)
+        HASH_ADD(by_work, r->pool->by_work, work_seq, sizeof r->work_seq, r);
+}
+
+void run_uncount(struct run *r)
+{
+    if (!r->counted)
+        return;
+    r->counted = false;
+    r->pool->inflight--;
+    demand_ended(&r->pool->demand, r->pull);
+    r->pull = NULL;
+}
+
+void run_drop_content(struct run *r)
+{
+    task_clear(&r->task);
+    r->task.key = NULL;
+    r->task.body = NULL;
+    r->task.body_bytes = 0;
+    natsMsg_Destroy(r->msg);
+    r->msg = NULL;
+}
+
+void run_free(struct run *r)
+{
+    run_uncount(r);
+    if (r->state == RUN_STAGED)
+        queue_unstage(r);
+    run_set_work(r, 0);
+    if (r->in_id)
+        HASH_DELETE(by_id, r->pool->by_id, r);
+    HASH_DELETE(by_seq, r->queue->runs, r);
+    run_drop_content(r);
+    free(r->lease);
+    free(r);
+}
+
+void run_set_lease(struct run *r, const char *ack_subject)
+{
+    char *copy = strdup(ack_subject);
+    if (copy == NULL)
+        return; /* the old one still works: the server goes by its sequence */
+    free(r->lease);
+    r->lease = copy;
+    r->lease_ns = loop_now_ns(r->pool->dispatch->loop);
+}
+
+void run_identity(const struct run *r, const char *suffix, char *out)
+{
+    snprintf(out, 256, "%s.%s.%" PRIu64 ".%" PRId64 "%s", r->task.id, r->queue->stream, r->queue_seq, r->stored_ns, suffix);
+}
+
+void run_renew(struct run *r)
+{
+    struct dispatch *d = r->pool->dispatch;
+    natsConnection_Publish(d->nc, r->lease, "+WPI", 4);
+    r->lease_ns = loop_now_ns(d->loop);
+}
+
+void run_lose(struct run *r)
+{
+    struct pool *p = r->pool;
+    pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
+    run_uncount(r);
+    run_set_work(r, 0);
+    r->state = RUN_LOST;
+    natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK"); /* so that it comes at once */
+    r->queue->lapsed++;
+}
