@@ -16,8 +16,8 @@ struct task_header_value {
     bool whole;    /* false: empty, folded over lines, or holding a NUL byte; do not trust value */
 };
 
-/* Calls visit for every value of every header, until it returns other than AX_OK. AX_E_PROTOCOL: the headers as a
- * whole cannot be read (the last one is empty, a line without colon …). No headers: AX_OK. */
+/* Calls visit for every value of every header, until it returns other than AX_OK. AX_E_PROTOCOL: the headers cannot be
+ * read (the last one is empty, a line without colon …), or not all of them. No headers: AX_OK. */
 ax_err task_headers_each(natsMsg *msg, ax_err (*visit)(void *arg, const struct task_header_value *h), void *arg);
 
 #endif

@@ -72,7 +72,8 @@ static ax_err take_header(void *arg, const struct task_header_value *h) {
     }
     if (strcasecmp(h->name, HDR_MSG_ID) == 0) {
         /* Dropping it like any other Nats-* header would lose the key without a word. */
-        return problem_set(s->p, AX_E_INVALID, "header %s: upper and lower case count; write %s", h->name, HDR_MSG_ID);
+        return problem_set(s->p, AX_E_INVALID, "header \"%s\": upper and lower case count; write %s", h->name,
+                           HDR_MSG_ID);
     }
     return AX_OK;
 }
