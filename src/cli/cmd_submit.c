@@ -82,18 +82,17 @@ static void offer(natsConnection *nc, const struct submit_flags *f, natsMsg *msg
             submit_parse(a, reply);
             natsMsg_Destroy(reply);
         } else {
-            *a = (struct submit_answer){.outcome = s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS ? SUBMIT_UNANSWERED
-                                                                                                : SUBMIT_REFUSED};
-            snprintf(a->description, sizeof a->description, "%s",
-                     s == NATS_NO_RESPONDERS ? "nobody takes submissions (is ax-ingress running?)"
-                                             : ax_err_text(connect_error(s)));
+            bool unknown = s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS;
+            *a = (struct submit_answer){.outcome = unknown ? SUBMIT_UNANSWERED : SUBMIT_REFUSED,
+                                        .nobody = s == NATS_NO_RESPONDERS};
+            snprintf(a->description, sizeof a->description, "%s", ax_err_text(connect_error(s)));
         }
         if (a->outcome == SUBMIT_BUSY && f->retry_busy) {
             nats_Sleep(a->retry_after_ms);
             continue;
         }
         /* With nobody there it certainly was not accepted, so it may be offered again even without a key. */
-        bool again = a->outcome == SUBMIT_UNANSWERED && tries < TRIES && (f->key || s == NATS_NO_RESPONDERS);
+        bool again = a->outcome == SUBMIT_UNANSWERED && tries < TRIES && (f->key || a->nobody);
         if (!again)
             return;
         nats_Sleep(200 * tries);
@@ -149,6 +148,8 @@ static int report(natsConnection *nc, const struct submit_flags *f, const struct
 {
     if (a->outcome == SUBMIT_BUSY)
         return say(CLI_BUSY, "%s", a->description);
+    if (a->outcome == SUBMIT_UNANSWERED && a->nobody)
+        return say(CLI_FAILED, "nobody takes submissions: is ax-ingress running?");
     if (a->outcome == SUBMIT_UNANSWERED)
         return say(CLI_FAILED, "no answer%s%s: it is not known whether the task was accepted%s",
                    a->description[0] ? ": " : "", a->description,

@@ -63,11 +63,10 @@ static const char *text_of(json_t *o, const char *name)
 void submit_parse(struct submit_answer *a, natsMsg *reply)
 {
     *a = (struct submit_answer){.outcome = SUBMIT_UNANSWERED};
-    const char *status = stored_header(reply, "Status");
     json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
     json_t *error = json_object_get(root, "error");
-    if (status && natsMsg_GetDataLength(reply) == 0) {
-        snprintf(a->description, sizeof a->description, "nobody takes submissions (is ax-ingress running?)");
+    if (natsMsg_IsNoResponders(reply)) {
+        a->nobody = true;
     } else if (!root) {
         a->outcome = SUBMIT_REFUSED;
         snprintf(a->description, sizeof a->description, "the answer is not JSON; who listens on ax.submit.>?");

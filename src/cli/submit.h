@@ -30,7 +30,8 @@ struct submit_answer {
     char stream[64];
     uint64_t seq;
     int64_t retry_after_ms; /* busy */
-    char description[256];  /* busy, refused */
+    bool nobody;             /* unanswered for want of anybody listening: certainly not accepted */
+    char description[256];   /* busy, refused */
 };
 void submit_parse(struct submit_answer *a, natsMsg *reply);
 

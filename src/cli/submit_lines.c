@@ -121,7 +121,6 @@ static void take_answer(struct lines *l, natsMsg *msg)
     if (!e->msg || e->use != use)
         return;
     struct submit_answer a;
-    bool nobody = natsMsg_IsNoResponders(msg);
     submit_parse(&a, msg);
     switch (a.outcome) {
     case SUBMIT_ACCEPTED:
@@ -144,7 +143,7 @@ static void take_answer(struct lines *l, natsMsg *msg)
         break;
     case SUBMIT_UNANSWERED:
         /* Nobody there: certainly not accepted, so anything may be offered again, a while later. */
-        if (nobody && e->tries < KEYED_TRIES) {
+        if (a.nobody && e->tries < KEYED_TRIES) {
             e->waiting_busy = true;
             e->due_ms = now_ms() + ANSWER_TIMEOUT_MS / 10;
         } else if (e->keyed && e->tries < KEYED_TRIES) {

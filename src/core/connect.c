@@ -131,9 +131,9 @@ ax_err connect_server_version(natsConnection *nc, char buf[32])
 
 static void on_disconnected(natsConnection *nc, void *closure)
 {
-    (void) nc;
     const struct connect_events *e = closure;
-    log_warn("disconnected from NATS, reconnecting", NULL);
+    if (!natsConnection_IsClosed(nc)) /* nats.c also calls this after we closed it */
+        log_warn("disconnected from NATS, reconnecting", NULL);
     if (e != NULL && e->disconnected != NULL)
         e->disconnected(e->arg);
 }
