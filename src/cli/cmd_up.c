@@ -1,6 +1,7 @@
 /* `ax up`: a nats-server, ingress and dispatch as children of one process that starts, watches and stops them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <jansson.h>
 #include <poll.h>
 #include <pthread.h>
@@ -181,6 +182,19 @@ static bool server_args(struct up *u)
     return right && (u->url[0] || (child_arg(c, "--ports_file_dir") && child_arg(c, "%s", u->store)));
 }
 
+/* What a killed server left: its process number may come again. */
+static void drop_ports_files(const char *store)
+{
+    char pattern[PATH_MAX + 32];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/nats-server_*.ports", store);
+    if (glob(pattern, GLOB_NOESCAPE, NULL, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 /* The port of the ports file nats-server writes; 0: not there yet, or not all of it. */
 static int read_ports_file(const char *path)
 {
@@ -201,6 +215,7 @@ static int start_server(struct up *u)
         return say(CLI_FAILED, "%s", p.text);
     c->environment = environ;
     c->keep_fd = u->lock;
+    drop_ports_files(u->store);
     if (!server_args(u) || !child_start(c))
         return say(CLI_FAILED, "%s cannot be started", c->path);
     snprintf(path, sizeof path, "%s/nats-server_%d.ports", u->store, (int)c->pid);
@@ -216,7 +231,6 @@ static int start_server(struct up *u)
     }
     if (u->stop)
         return CLI_OK;
-    unlink(path);
     u->port = port;
     bool any = strcmp(u->host, "0.0.0.0") == 0 || strcmp(u->host, "::") == 0;
     snprintf(u->url, sizeof u->url, "nats://%s:%d", any ? "127.0.0.1" : u->host, port);

@@ -88,16 +88,16 @@ bool child_start(struct child *c)
     c->started_ms = up_now_ms();
     c->restart_ms = 0;
     if (pid < 0) {
-        log_error("cannot fork", "program=%s errno=%d", c->name, errno);
+        log_error("cannot fork", "child=%s errno=%d", c->name, errno);
         c->failures++;
         c->restart_ms = c->started_ms + BACKOFF_LAST_MS;
         return false;
     }
     c->pid = pid;
     if (c->http_port)
-        log_info("started", "program=%s pid=%d http=127.0.0.1:%d", c->name, (int)pid, c->http_port);
+        log_info("started", "child=%s pid=%d http=127.0.0.1:%d", c->name, (int)pid, c->http_port);
     else
-        log_info("started", "program=%s pid=%d", c->name, (int)pid);
+        log_info("started", "child=%s pid=%d", c->name, (int)pid);
     return true;
 }
 
@@ -110,7 +110,7 @@ void child_died(struct child *c, int status)
     wait_ms = wait_ms > BACKOFF_LAST_MS ? BACKOFF_LAST_MS : wait_ms;
     c->failures++;
     c->restart_ms = now_ms + wait_ms;
-    log_error("died", "program=%s %s=%d restart_ms=%lld", c->name, WIFSIGNALED(status) ? "signal" : "exit",
+    log_error("died", "child=%s %s=%d restart_ms=%lld", c->name, WIFSIGNALED(status) ? "signal" : "exit",
               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), (long long)wait_ms);
 }
 
@@ -139,7 +139,7 @@ void children_stop(struct child **list, int count, int64_t grace_ms)
         if (left_ms <= 0) {
             for (int i = 0; i < count; i++)
                 if (list[i]->pid) {
-                    log_warn("does not stop, killed", "program=%s", list[i]->name);
+                    log_warn("does not stop, killed", "child=%s", list[i]->name);
                     kill(list[i]->pid, SIGKILL);
                 }
             kill_ms = up_now_ms() + grace_ms;
