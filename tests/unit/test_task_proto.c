@@ -213,7 +213,7 @@ static void bad_headers_are_named(void **state) {
 static void at_most_128_headers_and_the_last_of_a_name_counts(void **state) {
     (void)state;
     static Entry entries[TASK_HEADERS_MAX + 1];
-    static char names[TASK_HEADERS_MAX + 1][8];
+    static char names[TASK_HEADERS_MAX + 1][16];
     Entry *list[TASK_HEADERS_MAX + 1];
     for (int i = 0; i <= TASK_HEADERS_MAX; i++) {
         entries[i] = (Entry)AX__V1__TASK__HEADERS_ENTRY__INIT;
