@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/output.h"
+#include "cli/overview.h"
 #include "core/clock.h"
 
 static void print_when(const char *what, int64_t ns)
@@ -45,6 +46,51 @@ static void print_found(const struct found *f)
     printf("%-10s %s, sequence %" PRIu64 "\n", "stored in", f->stream, f->seq);
 }
 
+static int print_overview(natsConnection *nc, bool json)
+{
+    struct overview o;
+    struct problem p = {0};
+    if (overview_read(nc, &o, &p))
+        return say_problem(&p);
+    json_t *queues = json_object();
+    for (int i = 0; i < o.queues.count; i++) {
+        const struct priority *q = &o.queues.list[i];
+        if (json)
+            json_object_set_new(queues, q->name, json_integer((json_int_t)q->messages));
+        else if (q->max_msgs >= 0)
+            printf("%-10s %" PRIu64 " unfinished, room for %" PRId64 "\n", q->name, q->messages, q->max_msgs);
+        else
+            printf("%-10s %" PRIu64 " unfinished\n", q->name, q->messages);
+    }
+    if (json) {
+        output_json(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queued", queues, "handed", (json_int_t)o.work, "later",
+                              (json_int_t)o.later, "spilled", (json_int_t)o.spilled, "done", (json_int_t)o.done, "dead",
+                              (json_int_t)o.dead));
+        return CLI_OK;
+    }
+    json_decref(queues);
+    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64 "\n%-10s %" PRIu64
+           " remembered\n%-10s %" PRIu64 "\n",
+           "work", o.work, "later", o.later, "spilled", o.spilled, "done", o.done, "dead", o.dead);
+    return CLI_OK;
+}
+
+static int print_task(natsConnection *nc, const char *pool, const char *text, bool json)
+{
+    struct found f;
+    struct problem p = {0};
+    if (find_key_or_id(nc, pool, text, &f, &p))
+        return say_problem(&p);
+    if (json)
+        output_json(find_json(&f));
+    else if (f.state == TASK_UNKNOWN)
+        return say(CLI_FAILED, "%s: unknown: no task of that key (pool %s) or id in AX's streams", text,
+                   pool ? pool : DEFAULT_POOL);
+    else
+        print_found(&f);
+    return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;
+}
+
 int cmd_status(struct cli *c)
 {
     bool json = false;
@@ -53,7 +99,7 @@ int cmd_status(struct cli *c)
         {"pool", FLAG_TEXT, &pool, 0, 0, "NAME", "the key's pool (default: `default`; an id is looked for in all)"},
         {"json", FLAG_BOOL, &json, 0, 0, NULL, "print one line of JSON"},
     };
-    int code = args_parse(c, flags, 2, 1, 1);
+    int code = args_parse(c, flags, 2, 0, 1);
     if (code >= 0)
         return code;
     if (pool && !name_is_valid(pool))
@@ -62,21 +108,7 @@ int cmd_status(struct cli *c)
     if (!nc)
         return CLI_FAILED;
 
-    struct found f;
-    struct problem p = {0};
-    ax_err e = find_key_or_id(nc, pool, c->argv[0], &f, &p);
-    if (e)
-        code = say_problem(&p);
-    else if (json)
-        output_json(find_json(&f));
-    else if (f.state != TASK_UNKNOWN)
-        print_found(&f);
-    if (!e && f.state == TASK_UNKNOWN)
-        code = json ? CLI_FAILED
-                    : say(CLI_FAILED, "%s: unknown: no task of that key (pool %s) or id in AX's streams", c->argv[0],
-                          pool ? pool : DEFAULT_POOL);
-    else if (!e)
-        code = CLI_OK;
+    code = c->argc == 0 ? print_overview(nc, json) : print_task(nc, pool, c->argv[0], json);
     natsConnection_Close(nc);
     natsConnection_Destroy(nc);
     return code;

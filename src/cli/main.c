@@ -14,7 +14,7 @@ const struct command cli_commands[] = {
     {"init", "[--json]", "Create the streams that are missing", cmd_init, NULL},
     {"submit", "[FLAGS] [BODY | -]", "Submit a task, or one per line of the input", cmd_submit, cmd_submit_detail},
     {"work", "POOL --exec CMD [FLAGS]", "Run a command for every task of a pool", cmd_work, cmd_work_detail},
-    {"status", "KEY|ID [FLAGS]", "Say where a task is", cmd_status, NULL},
+    {"status", "[KEY|ID] [FLAGS]", "Say where a task is, or how many there are in every state", cmd_status, NULL},
     {"pool", "ls | add NAME [k=v…] | set NAME k=v…", "List, add or tune pools", cmd_pool, cmd_pool_detail},
     {"dead", "ls [POOL] | show ID | retry ID|--all | drop ID|--all", "Look at dead letters, bring them back or drop them",
      cmd_dead, cmd_dead_detail},
