@@ -1,0 +1,268 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/options.h"
+
+static const char *const variables[] = {"NATS_URL",     "NATS_CREDS",   "NATS_USER",         "NATS_PASSWORD",
+                                        "NATS_CA",      "NATS_CERT",    "NATS_KEY",          "AX_LOG_LEVEL",
+                                        "AX_HTTP_BIND", "AX_HTTP",      "AX_REPLICAS",       "AX_INFLIGHT",
+                                        "AX_STRICT_POOLS", "AX_FILTER_ENTRIES"};
+
+static int clean_environment(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        unsetenv(variables[i]);
+    }
+    return 0;
+}
+
+#define PARSE(o, who, first, p, ...)                                                                                   \
+    parse(o, who, false, first, p, (char *[]){"ax-test", ##__VA_ARGS__, NULL})
+
+static char **last_argv;
+static ax_err parse(struct options *o, enum options_for who, bool stop, int *first, struct problem *p, char **argv) {
+    int argc = 0;
+    while (argv[argc]) {
+        argc++;
+    }
+    last_argv = argv;
+    return options_parse(o, who, argc, argv, stop, first, p);
+}
+
+static void defaults(void **state) {
+    (void)state;
+    struct options o;
+    int first = -1;
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL), AX_OK);
+    assert_int_equal(first, 1);
+    assert_null(o.server);
+    assert_null(o.creds);
+    assert_null(o.user);
+    assert_null(o.password);
+    assert_null(o.ca);
+    assert_null(o.cert);
+    assert_null(o.key);
+    assert_string_equal(o.log_level, "info");
+    assert_string_equal(o.http_bind, "127.0.0.1");
+    assert_int_equal(o.http_port, 0);
+    assert_int_equal(o.replicas, 1);
+    assert_int_equal(o.inflight, 16384);
+    assert_int_equal(o.filter_entries, 200000);
+    assert_false(o.strict_pools);
+}
+
+static void flags_and_environment_reach_their_fields(void **state) {
+    (void)state;
+    static char *const cases[][3] = {
+        /* flag, variable, value */
+        {"--server", "NATS_URL", "nats://h:1"}, {"--creds", "NATS_CREDS", "f.creds"}, {"--user", "NATS_USER", "joe"},
+        {"--password", "NATS_PASSWORD", "pw"},  {"--tlsca", "NATS_CA", "ca.pem"},     {"--tlscert", "NATS_CERT", "c.pem"},
+        {"--tlskey", "NATS_KEY", "k.pem"},      {"--log-level", "AX_LOG_LEVEL", "debug"},
+        {"--http-bind", "AX_HTTP_BIND", "::1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options o;
+        const char **fields[] = {&o.server, &o.creds,  &o.user,      &o.password, &o.ca,
+                                 &o.cert,   &o.key,    &o.log_level, &o.http_bind};
+        int first;
+        assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, cases[i][0], cases[i][2]), AX_OK);
+        assert_string_equal(*fields[i], cases[i][2]);
+        setenv(cases[i][1], cases[i][2], 1);
+        assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL), AX_OK);
+        assert_string_equal(*fields[i], cases[i][2]);
+        unsetenv(cases[i][1]);
+    }
+    static char *const numbers[][3] = {{"--http", "AX_HTTP", "-1"},
+                                       {"--replicas", "AX_REPLICAS", "3"},
+                                       {"--inflight", "AX_INFLIGHT", "16"},
+                                       {"--filter-entries", "AX_FILTER_ENTRIES", "100000000"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct options o;
+        int64_t *fields[] = {&o.http_port, &o.replicas, &o.inflight, &o.filter_entries};
+        int first;
+        assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, numbers[i][0], numbers[i][2]), AX_OK);
+        assert_int_equal(*fields[i], atoll(numbers[i][2]));
+        setenv(numbers[i][1], numbers[i][2], 1);
+        assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL), AX_OK);
+        assert_int_equal(*fields[i], atoll(numbers[i][2]));
+        unsetenv(numbers[i][1]);
+    }
+    struct options o;
+    int first;
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--strict-pools", "-s", "nats://x"), AX_OK);
+    assert_true(o.strict_pools);
+    assert_string_equal(o.server, "nats://x");
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--http=8080"), AX_OK);
+    assert_int_equal(o.http_port, 8080);
+}
+
+static void flag_wins_over_environment_wins_over_default(void **state) {
+    (void)state;
+    struct options o;
+    int first;
+    setenv("AX_HTTP", "1000", 1);
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--http", "2000"), AX_OK);
+    assert_int_equal(o.http_port, 2000);
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL), AX_OK);
+    assert_int_equal(o.http_port, 1000);
+    setenv("AX_HTTP", "", 1);
+    setenv("NATS_URL", "", 1);
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL), AX_OK);
+    assert_int_equal(o.http_port, 0);
+    assert_null(o.server);
+}
+
+static void switch_in_the_environment(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        int is;
+    } cases[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"on", 1}, {"0", 0}, {"false", 0}, {"no", 0}, {"off", 0}, {"", 0},
+                 {"maybe", -1}, {"tru", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options o;
+        struct problem p = {0};
+        int first;
+        setenv("AX_STRICT_POOLS", cases[i].value, 1);
+        ax_err err = PARSE(&o, FOR_INGRESS, &first, &p);
+        assert_int_equal(err, cases[i].is < 0 ? AX_E_INVALID : AX_OK);
+        if (err == AX_OK) {
+            assert_int_equal(o.strict_pools, cases[i].is);
+        } else {
+            assert_non_null(strstr(p.text, "AX_STRICT_POOLS"));
+        }
+    }
+}
+
+static void bad_values_name_flag_value_and_range(void **state) {
+    (void)state;
+    static char *const cases[][4] = {
+        {"--http", "65536", "--http: \"65536\"", "-1 to 65535"},
+        {"--http", "-2", "\"-2\"", "-1 to 65535"},
+        {"--http", "8o", "\"8o\"", "whole number"},
+        {"--http", "", "\"\"", "whole number"},
+        {"--http", " 5", "\" 5\"", "whole number"},
+        {"--http", "99999999999999999999", "whole number", "65535"},
+        {"--replicas", "2", "--replicas: \"2\"", "1|3|5"},
+        {"--replicas", "7", "\"7\"", "1|3|5"},
+        {"--inflight", "15", "--inflight: \"15\"", "16 to 1048576"},
+        {"--inflight", "1048577", "\"1048577\"", "16 to 1048576"},
+        {"--filter-entries", "1023", "\"1023\"", "1024 to 100000000"},
+        {"--log-level", "loud", "\"loud\"", "error|warn|info|debug"},
+        {"--log-level", "inf", "\"inf\"", "error|warn|info|debug"},
+        {"--server", "", "--server", "empty"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct options o;
+        struct problem p = {0};
+        int first;
+        assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, cases[i][0], cases[i][1]), AX_E_INVALID);
+        if (!strstr(p.text, cases[i][2]) || !strstr(p.text, cases[i][3])) {
+            fail_msg("\"%s\" does not say %s and %s", p.text, cases[i][2], cases[i][3]);
+        }
+    }
+    struct options o;
+    struct problem p = {0};
+    int first;
+    setenv("AX_REPLICAS", "4", 1);
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "AX_REPLICAS: \"4\""));
+}
+
+static void unknown_flags_and_missing_values(void **state) {
+    (void)state;
+    struct options o;
+    struct problem p = {0};
+    int first;
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "--frobnicate"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "--frobnicate"));
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "-x"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "-x"));
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "--server"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "--server: needs a value"));
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "-s"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "-s: needs a value"));
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "--strict-pools=yes"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "--strict-pools"));
+    /* an option of another program */
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p, "--strict-pools"), AX_E_INVALID);
+    setenv("AX_INFLIGHT", "nonsense", 1);
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p), AX_OK);
+}
+
+static void arguments_are_left(void **state) {
+    (void)state;
+    struct options o;
+    int first;
+    assert_int_equal(PARSE(&o, FOR_AX, &first, NULL, "one", "--http", "5", "two"), AX_OK);
+    assert_string_equal(last_argv[first], "one");
+    assert_string_equal(last_argv[first + 1], "two");
+    assert_null(last_argv[first + 2]);
+
+    char *argv[] = {"ax", "--http", "5", "submit", "--key", "k", NULL};
+    assert_int_equal(parse(&o, FOR_AX, true, &first, NULL, argv), AX_OK);
+    assert_int_equal(first, 3);
+    assert_string_equal(argv[first], "submit");
+    assert_int_equal(o.http_port, 5);
+}
+
+/* Runs with stdout in a file and gives what was printed. */
+static const char *printed(enum options_for who, char *flag) {
+    static char text[8192];
+    char path[] = "/tmp/ax-test-options-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    fflush(stdout);
+    int real = dup(STDOUT_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    struct options o;
+    int first;
+    ax_err err = PARSE(&o, who, &first, NULL, flag);
+    fflush(stdout);
+    dup2(real, STDOUT_FILENO);
+    close(real);
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    assert_int_equal(err, AX_E_CLOSED);
+    return text;
+}
+
+static void help_and_version(void **state) {
+    (void)state;
+    assert_string_equal(printed(FOR_INGRESS, "--version"), AX_VERSION "\n");
+    const char *text = printed(FOR_INGRESS, "--help");
+    assert_non_null(strstr(text, "-s, --server URL"));
+    assert_non_null(strstr(text, "AX_INFLIGHT; 16 to 1048576; default 16384"));
+    assert_non_null(strstr(text, "--strict-pools"));
+    text = printed(FOR_DISPATCH, "-h");
+    assert_non_null(strstr(text, "NATS_CREDS"));
+    assert_null(strstr(text, "--strict-pools"));
+    setenv("AX_HTTP", "nonsense", 1);
+    assert_non_null(strstr(printed(FOR_INGRESS, "--help"), "--http PORT"));
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, clean_environment, clean_environment)
+    const struct CMUnitTest tests[] = {
+        TEST(defaults),
+        TEST(flags_and_environment_reach_their_fields),
+        TEST(flag_wins_over_environment_wins_over_default),
+        TEST(switch_in_the_environment),
+        TEST(bad_values_name_flag_value_and_range),
+        TEST(unknown_flags_and_missing_values),
+        TEST(arguments_are_left),
+        TEST(help_and_version),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
