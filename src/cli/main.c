@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "core/connect.h"
 #include "core/log.h"
 
 const struct command cli_commands[] = {
@@ -38,20 +37,6 @@ static const struct command *find_command(const char *name)
         if (strcmp(cli_commands[i].name, name) == 0)
             return &cli_commands[i];
     return NULL;
-}
-
-natsConnection *cli_connect(struct cli *c)
-{
-    natsConnection *nc = NULL;
-    struct problem p = {0};
-    char name[32];
-    snprintf(name, sizeof name, "ax %s", c->command->name);
-    ax_err e = connect_open(&nc, &c->options, NULL, name, NULL, &p);
-    if (e) {
-        say(CLI_FAILED, "%s", p.text[0] ? p.text : ax_err_text(e));
-        return NULL;
-    }
-    return nc;
 }
 
 int main(int argc, char **argv)

@@ -1,29 +1,11 @@
 #include "cli/output.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "core/clock.h"
-
-int say(int code, const char *format, ...)
-{
-    char line[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    fprintf(stderr, "ax: %s\n", line);
-    return code;
-}
-
-int say_problem(const struct problem *p)
-{
-    return say(p->err == AX_E_INVALID ? CLI_USAGE : CLI_FAILED, "%s", p->text[0] ? p->text : ax_err_text(p->err));
-}
 
 void output_json(json_t *value)
 {
