@@ -11,6 +11,10 @@
 #define SAMPLE_BUSY_NS 1000000000LL /* between measurements while answering busy */
 #define SAMPLE_IDLE_MS 5000
 #define SPILL_POLL_MS 250
+#define HOLD_BELOW 256
+#define HOLD_NS 300000000LL
+#define HOLD_PAUSE_NS 1000000000LL
+#define HOLD_POLL_MS 5
 #define INFO_WAIT_MS 3000
 
 struct lane *lane_find(struct ingress *ing, const char *name)
@@ -59,15 +63,29 @@ int64_t lane_hint_ms(struct lane *l)
 
 static void ask_spill(void *arg);
 
+/* New tasks go behind those in the spill, so under load it would never be seen empty: they are held for the moment that
+ * the last few take to reach the queue. */
+static void hold(struct lane *l, uint64_t left)
+{
+    int64_t now = loop_now_ns(l->ing->loop);
+    if (l->holding && now >= l->hold_until_ns)
+        l->holding = false; /* the queue is full again */
+    else if (!l->holding && left <= HOLD_BELOW && now >= l->hold_until_ns + HOLD_PAUSE_NS) {
+        l->holding = true;
+        l->hold_until_ns = now + HOLD_NS;
+    }
+}
+
 static void on_spill_left(void *arg, ax_err err, uint64_t left)
 {
     struct lane *l = arg;
     if (err == AX_OK && left == 0 && l->spill_heard == l->spill_heard_at_ask) {
-        l->spilling = false;
+        l->spilling = l->holding = false;
         return;
     }
     l->spilling = l->spilling || (err == AX_OK && left > 0);
-    loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    hold(l, err == AX_OK ? left : UINT64_MAX);
+    loop_timer_start(l->ing->loop, &l->spill_timer, l->holding ? HOLD_POLL_MS : SPILL_POLL_MS, ask_spill, l);
 }
 
 static void ask_spill(void *arg)

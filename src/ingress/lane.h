@@ -23,6 +23,8 @@ struct lane {
     bool asking; /* a stream info is under way */
     int64_t asked_ns;
     bool spilling; /* tasks of this priority wait in AX_SPILL */
+    bool holding;  /* the spill is nearly empty: new tasks wait for a moment, or it would never be */
+    int64_t hold_until_ns;
     uint64_t spill_heard; /* spill publishes heard; a count of "none left" older than the last one does not hold */
     uint64_t spill_heard_at_ask;
     struct loop_timer spill_timer, sample_timer;

@@ -17,6 +17,7 @@
 #define ROOM_FOR_OTHERS 1024  /* pipeline slots that submissions leave to feeders and readers */
 #define PARKED_MS 20
 #define AGAIN_MS 1000
+#define BRIEF_MS 10
 #define SWEEP_MS 1000
 #define ANSWER_LIMIT_NS 30000000000LL
 #define SCHEMA_BATCH "ax.v1.TaskBatch"
@@ -31,9 +32,9 @@ struct submits {
     int working, parked_count;
     struct submit *blank; /* free list, by parked_next */
     int blanks;
-    struct queue parked, again;
+    struct queue parked, again, brief;
     bool running_parked;
-    struct loop_timer parked_timer, again_timer, sweep_timer;
+    struct loop_timer parked_timer, again_timer, brief_timer, sweep_timer;
 };
 
 /* ---- waiting */
@@ -84,16 +85,37 @@ void submit_park(struct submit *s)
         loop_timer_start(s->ing->loop, &ss->parked_timer, PARKED_MS, run_parked, ss);
 }
 
-static void run_again(void *arg)
+/* Runs what waits now; what starts to wait meanwhile has its turn next time. */
+static void run_all(struct submits *ss, struct queue *waiting)
 {
-    struct submits *ss = arg;
-    struct queue q = ss->again;
+    struct queue q = *waiting;
     struct submit *s;
-    ss->again = (struct queue){0};
+    *waiting = (struct queue){0};
     while ((s = pop(&q)) != NULL) {
         ss->parked_count--;
         s->step(s);
     }
+}
+
+static void run_again(void *arg)
+{
+    struct submits *ss = arg;
+    run_all(ss, &ss->again);
+}
+
+static void run_brief(void *arg)
+{
+    struct submits *ss = arg;
+    run_all(ss, &ss->brief);
+}
+
+void submit_wait(struct submit *s)
+{
+    struct submits *ss = s->ing->submits;
+    push(&ss->brief, s);
+    ss->parked_count++;
+    if (ss->brief_timer.heap_index == 0)
+        loop_timer_start(s->ing->loop, &ss->brief_timer, BRIEF_MS, run_brief, ss);
 }
 
 void submit_again(struct submit *s)
@@ -268,7 +290,7 @@ static bool refuse_pool(struct submit *s)
     }
     if (!pools_are_read(ing->pools)) {
         s->step = submit_start;
-        submit_park(s);
+        submit_wait(s);
         return true;
     }
     refuse(s, REFUSED_POOL, "pool: \"%s\" is not known; an operator adds one with: ax pool add %s", s->task.pool,

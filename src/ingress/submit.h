@@ -50,6 +50,7 @@ void submit_take(struct ingress *ing, natsMsg *msg);
 /* For submit_steps.c. What a step ends with: */
 void submit_park(struct submit *s);  /* no room in the pipeline: s->step again when there is */
 void submit_again(struct submit *s); /* JetStream did not answer: s->step again in a second, or after a reconnect */
+void submit_wait(struct submit *s);  /* s->step again in a moment: it waits for something in this process */
 void submit_taken(struct submit *s, const char *stream, uint64_t seq);
 void submit_known(struct submit *s, const char *stream, uint64_t seq, enum state state);
 void submit_reject(struct submit *s, enum refusal why, const struct verdict *v);

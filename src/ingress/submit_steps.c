@@ -123,6 +123,8 @@ static void step_place(struct submit *s)
     bool spill = s->lane->p.spill && s->lane->spilling; /* those already in the spill go first */
     if (s->due_ns == 0 && !spill)
         run(s, step_enqueue);
+    else if (s->due_ns == 0 && s->lane->holding)
+        submit_wait(s);
     else if (s->task.key != NULL && !s->looked)
         get_own(s, s->lane->p.stream, "queue", on_queue_looked);
     else
