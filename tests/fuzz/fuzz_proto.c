@@ -1,0 +1,96 @@
+/* The protobuf forms: the first byte chooses ax.v1.Task, ax.v1.TaskBatch or the idempotency record. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record.h"
+#include "core/task.h"
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static void check_accepted(const struct task *t) {
+    CHECK(name_is_valid(t->priority) && name_is_valid(t->pool) && name_is_task_id(t->id));
+    CHECK(!t->key || (strlen(t->key) >= 1 && strlen(t->key) <= KEY_MAX_BYTES));
+    CHECK(t->header_count <= TASK_HEADERS_MAX);
+    for (size_t i = 0; i < t->header_count; i++) {
+        CHECK(*t->headers[i].name && !strpbrk(t->headers[i].name, "\r\n: "));
+        CHECK(*t->headers[i].value && !strpbrk(t->headers[i].value, "\r\n"));
+    }
+    natsMsg *msg = NULL;
+    CHECK(task_to_msg(t, "ax.work.a.b", NULL, &msg) == AX_OK);
+    natsMsg_Destroy(msg);
+}
+
+static void try_task(const uint8_t *data, size_t size) {
+    struct task t;
+    struct problem p = {0};
+    void *unpacked = NULL;
+    if (task_from_proto(&t, "ax.submit.high.email", data, size, &unpacked, &p) == AX_OK) {
+        check_accepted(&t);
+        task_clear(&t);
+    } else {
+        CHECK(p.text[0] && !unpacked);
+    }
+    task_proto_free(unpacked);
+}
+
+static void try_batch(const uint8_t *data, size_t size) {
+    struct problem p = {0};
+    void *batch = NULL;
+    size_t count = 0;
+    if (task_batch_unpack(data, size, &batch, &count, &p) != AX_OK) {
+        CHECK(p.text[0] && !batch);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct task t;
+        if (task_batch_get(&t, "ax.submit.high.email", batch, i, &p) == AX_OK) {
+            check_accepted(&t);
+            task_clear(&t);
+        }
+    }
+    task_batch_free(batch);
+}
+
+static void try_record(const uint8_t *data, size_t size) {
+    struct record r;
+    if (record_unpack(&r, data, size) == AX_OK) {
+        uint8_t buf[RECORD_MAX_BYTES];
+        struct record back;
+        size_t n = record_pack(&r, buf, sizeof buf);
+        CHECK(n > 0 && record_unpack(&back, buf, n) == AX_OK);
+        CHECK(back.state == r.state && back.fence == r.fence && strcmp(back.pool, r.pool) == 0);
+    }
+}
+
+/* nats.c cannot destroy a message before it is opened. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc;
+    (void)argv;
+    CHECK(nats_Open(-1) == NATS_OK);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 1) {
+        return 0;
+    }
+    switch (data[0] % 3) {
+    case 0:
+        try_task(data + 1, size - 1);
+        break;
+    case 1:
+        try_batch(data + 1, size - 1);
+        break;
+    default:
+        try_record(data + 1, size - 1);
+        break;
+    }
+    return 0;
+}
