@@ -14,7 +14,7 @@ async def test(ax):
     reply = await ax.submit(wire.task(body=body, key="k1", priority="low", pool="sms", max_retry=0,
                                       headers={"traceparent": "00-11-22-01"}), headers=one)
     assert reply["stream"] == "AX_LOW" and reply["duplicate"] is False and reply["state"] == "queued", reply
-    again = await ax.submit(body, "k1", pool="sms")
+    again = await ax.submit(body, "k1", "low", "sms")
     assert again["duplicate"] is True and again["task"] == reply["task"], "both forms make the same id"
 
     tasks = [wire.task(body=f"body {i}", key=f"b{i}") for i in range(500)]

@@ -10,12 +10,14 @@ COUNT = 20000
 
 
 async def test(ax):
-    await ax.pool("email", {"batch": 50})
-    await ax.pool("long", {"batch": 4})
+    await ax.pool("email", {"batch": 50}, ack_wait=4)
+    await ax.pool("long", {"batch": 4}, ack_wait=4)
     release = asyncio.Event()
 
     async def long_handler(task):
-        await release.wait()
+        while not release.is_set():
+            await asyncio.sleep(0.5)
+            await task.progress()
 
     # Some tasks are at work over all the kills, and their acks come when there is a new dispatcher.
     long_worker = await ax.worker("long", long_handler, pulls=4)

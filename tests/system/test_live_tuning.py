@@ -35,8 +35,8 @@ async def test(ax):
     await ax.cli("stream", "edit", "AX_HIGH", "--max-msgs", "25", "-f")
     await bound(25, "b")
     await ax.cli("stream", "edit", "AX_HIGH", "--max-msgs", "10", "-f")
-    await ax.ingress.restart()
-    await ax.dispatch.restart()
+    await ax.ingress.restart(hard=False)
+    await ax.dispatch.restart(hard=False)
     assert (await ax.stream("AX_HIGH"))["config"]["max_msgs"] == 10, "a restart undid the operator's change"
     try:
         await ax.submit("x", "over")
@@ -73,7 +73,7 @@ async def test(ax):
     await ax.settled(34, 20)
     await ax.cli("consumer", "edit", "AX_WORK", "email", "--wait", "60s", "-f")
     await eventually(lambda: lease(ax, 60, 90), 15, "the queue consumers' ack_wait followed")
-    await ax.dispatch.restart()
+    await ax.dispatch.restart(hard=False)
     assert (await ax.consumer("AX_WORK", "email"))["config"]["ack_wait"] == 60e9, "a restart undid the change"
     assert await lease(ax, 60, 90)
     mode = "silence"

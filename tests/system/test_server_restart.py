@@ -7,7 +7,7 @@ import collections
 from harness import eventually, run
 from kill import tasks
 
-COUNT = 6000
+COUNT = 8000
 
 
 async def test(ax):
@@ -24,9 +24,9 @@ async def test(ax):
         else:
             ax.server.kill()
         await asyncio.sleep(0.5)  # a while without a server
+        starts = len(worker.starts)
         ax.server.start()
         await ax.server_ready()
-        starts = len(worker.starts)
         await eventually(lambda n=starts: len(worker.starts) > n + 200, 30, f"work goes on after the server was {name}")
         twice[name] = len(worker.starts) - len({t.key for t in worker.starts})
         assert pids == [d.p.pid for d in (ax.ingress, ax.dispatch)] and ax.ingress.running() and ax.dispatch.running()
