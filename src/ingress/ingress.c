@@ -34,13 +34,12 @@ static void open_doors(struct ingress *ing)
     for (int i = 0; i < DOORS; i++) {
         if (ing->doors[i] != NULL)
             continue;
-        natsStatus s = natsConnection_QueueSubscribe(&ing->doors[i], ing->nc, door_subjects[i], INGRESS_QUEUE_GROUP,
-                                                     on_submission, ing);
-        if (s != NATS_OK) {
-            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i], natsStatus_GetText(s));
+        ax_err err = loop_subscribe(ing->loop, &ing->doors[i], ing->nc, door_subjects[i], INGRESS_QUEUE_GROUP,
+                                    on_submission, ing);
+        if (err != AX_OK) {
+            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i], ax_err_text(err));
             return;
         }
-        natsSubscription_SetPendingLimits(ing->doors[i], -1, -1);
     }
     ing->open = true;
     char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
@@ -109,11 +108,15 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));
 }
 
-/* Messages that nats.c has taken off the socket for us and not handed over yet. */
+/* Nothing that nats.c has taken off the socket for us and not handed over yet. */
 static bool doors_are_empty(const struct ingress *ing)
 {
     for (int i = 0; i < DOORS; i++) {
-        if (ing->doors[i] != NULL && natsSubscription_DrainCompletionStatus(ing->doors[i]) == NATS_ILLEGAL_STATE)
+        int messages = 0;
+        if (ing->doors[i] == NULL || natsSubscription_DrainCompletionStatus(ing->doors[i]) != NATS_ILLEGAL_STATE)
+            continue;
+        /* Without a connection the drain waits for a server that may never come back. */
+        if (ing->connected || natsSubscription_GetPending(ing->doors[i], &messages, NULL) != NATS_OK || messages > 0)
             return false;
     }
     return true;

@@ -30,7 +30,6 @@ struct keeper {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool kicked, stopping;
-    natsSubscription *subs[ADVISORIES];
     char trouble[384]; /* last error logged, to say it once */
     bool created;
 };
@@ -139,10 +138,9 @@ ax_err keeper_start(struct keeper **out, struct ingress *ing)
     pthread_condattr_destroy(&attr);
     *out = k;
     for (int i = 0; i < ADVISORIES; i++) {
-        natsStatus s = natsConnection_Subscribe(&k->subs[i], ing->nc, advisories[i], on_advisory, k);
-        if (s != NATS_OK)
-            return connect_error(s);
-        natsSubscription_SetPendingLimits(k->subs[i], -1, -1);
+        ax_err err = loop_subscribe(ing->loop, NULL, ing->nc, advisories[i], NULL, on_advisory, k);
+        if (err != AX_OK)
+            return err;
     }
     return pthread_create(&k->thread, NULL, run, k) == 0 ? AX_OK : AX_E_NOMEM;
 }

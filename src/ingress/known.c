@@ -364,11 +364,9 @@ ax_err known_start(struct known **out, struct ingress *ing)
         f->filter = table[i].read;
         f->place = table[i].place;
         f->counts = table[i].counts;
-        natsStatus s = natsConnection_Subscribe(&f->sub, ing->nc, table[i].heard, on_heard, f);
-        if (s == NATS_OK)
-            s = natsSubscription_SetPendingLimits(f->sub, -1, -1);
-        if (s != NATS_OK)
-            return connect_error(s);
+        ax_err err = loop_subscribe(ing->loop, NULL, ing->nc, table[i].heard, NULL, on_heard, f);
+        if (err != AX_OK)
+            return err;
     }
     *out = k;
     loop_enter(ing->loop);

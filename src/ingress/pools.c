@@ -214,12 +214,10 @@ ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, s
     ps->nc = nc;
     ps->pipe = p;
     ps->loop = l;
-    natsStatus s = natsConnection_Subscribe(&ps->sub, nc, POOLS_PREFIX ">", on_message, ps);
-    if (s == NATS_OK)
-        s = natsSubscription_SetPendingLimits(ps->sub, -1, -1);
-    if (s != NATS_OK) {
+    ax_err err = loop_subscribe(l, NULL, nc, POOLS_PREFIX ">", NULL, on_message, ps);
+    if (err != AX_OK) {
         free(ps);
-        return connect_error(s);
+        return err;
     }
     *out = ps;
     loop_enter(l);
