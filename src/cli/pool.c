@@ -16,7 +16,14 @@ ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct p
     ax_err e = provision_priorities(nc, &ps, p);
     if (e)
         return e;
-    ax_err added = provision_add_pool(nc, pool, json, p);
+    char subject[SUBJECT_MAX_CHARS];
+    struct stored old;
+    snprintf(subject, sizeof subject, POOLS_PREFIX "%s", pool);
+    /* A look first: a publish that the bucket refuses is heard by everybody who follows it all the same. */
+    ax_err added = stored_last(nc, STREAM_POOLS, subject, &old, p);
+    bool there = !added && !stored_header(old.msg, "KV-Operation");
+    stored_clear(&old);
+    added = there ? AX_E_EXISTS : added && added != AX_E_NOT_FOUND ? added : provision_add_pool(nc, pool, json, p);
     if (added && added != AX_E_EXISTS)
         return added;
     e = provision_pool(nc, &ps, pool, NULL, NULL, p);
