@@ -208,7 +208,6 @@ static natsStatus set_options(natsOptions *opts, const struct options *o, struct
     TRY(natsOptions_SetDisconnectedCB(opts, on_disconnected, closure));
     TRY(natsOptions_SetReconnectedCB(opts, on_reconnected, closure));
     if (l != NULL) {
-        TRY(natsOptions_UseGlobalMessageDelivery(opts, true));
         TRY(natsOptions_SetSendAsap(opts, true)); /* in event-loop mode: asks the loop to write at once */
         TRY(natsOptions_SetIOBufSize(opts, 256 * 1024));
         TRY(natsOptions_SetEventLoop(opts, l, loop_attach, loop_read, loop_write, loop_detach));
@@ -231,7 +230,6 @@ ax_err connect_open(natsConnection **out, const struct options *o, struct loop *
     natsConnection *nc = NULL;
     const char *server = o->server != NULL ? o->server : "nats://127.0.0.1:4222";
     nats_Open(-1);
-    nats_SetMessageDeliveryPoolSize(1);
     natsStatus s = natsOptions_Create(&opts);
     if (s == NATS_OK)
         s = set_options(opts, o, l, name, events);

@@ -16,8 +16,7 @@ struct connect_events {
     void *arg;
 };
 
-/* Connects (waiting up to 10 s for the server to be there), reconnects forever, one delivery thread for all
- * subscriptions. l NULL: plain client without event loop (CLI commands): nats.c reads and flushes on its own threads.
+/* Connects (waiting up to 10 s for the server to be there), reconnects forever. l NULL: plain client without event loop (CLI commands): nats.c reads and flushes on its own threads.
  * name: shown in `nats server report connections`. events may be NULL (borrowed). Checks the server's version against
  * AX_MIN_SERVER: AX_E_VERSION with one clear line. AX_E_DISCONNECTED/AX_E_AUTH: p says which URL and why. */
 ax_err connect_open(natsConnection **out, const struct options *o, struct loop *l, const char *name,

@@ -23,6 +23,14 @@ struct sock {
     uint32_t events;
     bool added;
     bool used;
+    atomic_bool want_write; /* nats.c has something in its buffer */
+};
+
+struct sub {
+    natsSubscription *sub;
+    natsConnection *nc;
+    natsMsgHandler handler;
+    void *closure;
 };
 
 struct loop {
@@ -35,6 +43,8 @@ struct loop {
     struct loop_timer **heap; /* 1-based binary heap by due_ns */
     int heap_count, heap_cap;
     struct sock socks[SOCKS_MAX];
+    struct sub *subs; /* in the order of loop_subscribe; only ever added to */
+    int sub_count, sub_cap;
 };
 
 static void set_wakeup(struct loop *l)
@@ -68,7 +78,11 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     if (l == NULL)
         return AX_E_NOMEM;
     l->clock = clock;
-    pthread_mutex_init(&l->lock, NULL);
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE); /* handlers may enter once more */
+    pthread_mutex_init(&l->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
     for (int i = 0; i < SOCKS_MAX; i++) {
         l->socks[i].fd = -1;
         pthread_mutex_init(&l->socks[i].lock, NULL);
@@ -103,6 +117,9 @@ void loop_free(struct loop *l)
     for (int i = 0; i < SOCKS_MAX; i++)
         pthread_mutex_destroy(&l->socks[i].lock);
     pthread_mutex_destroy(&l->lock);
+    for (int i = 0; i < l->sub_count; i++)
+        natsSubscription_Destroy(l->subs[i].sub);
+    free(l->subs);
     free(l->heap);
     free(l);
 }
@@ -120,6 +137,11 @@ void loop_leave(struct loop *l)
 struct clock *loop_clock(struct loop *l)
 {
     return l->clock;
+}
+
+static bool is_owner(const struct loop *l)
+{
+    return l->running && pthread_equal(pthread_self(), l->owner);
 }
 
 static void heap_place(struct loop *l, int i, struct loop_timer *t)
@@ -183,7 +205,7 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
     l->heap_count++;
     heap_place(l, l->heap_count, t);
     heap_up(l, l->heap_count);
-    if (t->heap_index == 1 && l->running && !pthread_equal(pthread_self(), l->owner))
+    if (t->heap_index == 1 && !is_owner(l))
         set_wakeup(l);
 }
 
@@ -211,12 +233,70 @@ static int run_timers(struct loop *l)
     return timeout_ms;
 }
 
+static ax_err subscribe(struct loop *l, struct sub *d, const char *subject, const char *queue)
+{
+    if (l->sub_count == l->sub_cap) {
+        int cap = l->sub_cap == 0 ? 32 : l->sub_cap * 2;
+        struct sub *grown = realloc(l->subs, (size_t) cap * sizeof *grown);
+        if (grown == NULL)
+            return AX_E_NOMEM;
+        l->subs = grown;
+        l->sub_cap = cap;
+    }
+    natsStatus s = queue != NULL ? natsConnection_QueueSubscribeSync(&d->sub, d->nc, subject, queue)
+                                 : natsConnection_SubscribeSync(&d->sub, d->nc, subject);
+    if (s == NATS_OK)
+        s = natsSubscription_SetPendingLimits(d->sub, -1, -1); /* bounded by what AX asks for, not by dropping */
+    if (s != NATS_OK) {
+        natsSubscription_Destroy(d->sub);
+        return s == NATS_NO_MEMORY ? AX_E_NOMEM : AX_E_DISCONNECTED;
+    }
+    l->subs[l->sub_count++] = *d;
+    return AX_OK;
+}
+
+ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc, const char *subject, const char *queue,
+                      natsMsgHandler handler, void *closure)
+{
+    struct sub d = {.nc = nc, .handler = handler, .closure = closure};
+    loop_enter(l);
+    ax_err err = subscribe(l, &d, subject, queue);
+    loop_leave(l);
+    if (err == AX_OK && out != NULL)
+        *out = d.sub;
+    return err;
+}
+
+/* Hands over what the last read brought. A handler may subscribe (l->subs moves) and may publish. */
+static void deliver(struct loop *l, const struct sock *s)
+{
+    loop_enter(l);
+    for (int i = 0; i < l->sub_count; i++) {
+        struct sub d = l->subs[i];
+        natsMsg *msg;
+        while (d.nc == s->nc && natsSubscription_NextMsg(&msg, d.sub, 0) == NATS_OK)
+            d.handler(d.nc, d.sub, msg, d.closure);
+    }
+    loop_leave(l);
+}
+
+static natsStatus change(struct sock *s, uint32_t bit, bool add);
+
+/* Writes what was published. What the socket does not take goes when epoll says so. */
+static void flush(struct sock *s)
+{
+    if (!atomic_load(&s->want_write))
+        return;
+    natsConnection_ProcessWriteEvent(s->nc);
+    change(s, EPOLLOUT, atomic_load(&s->want_write));
+}
+
 static void serve_sock(struct sock *s, uint32_t events)
 {
-    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
         natsConnection_ProcessReadEvent(s->nc);
-    if (events & EPOLLOUT)
-        natsConnection_ProcessWriteEvent(s->nc);
+        deliver(s->loop, s);
+    }
 }
 
 int loop_run(struct loop *l)
@@ -228,7 +308,10 @@ int loop_run(struct loop *l)
     l->running = true;
     loop_leave(l);
     while (!atomic_load(&l->stopping) && caught == 0) {
-        int n = epoll_wait(l->epoll_fd, events, 8, run_timers(l));
+        int timeout_ms = run_timers(l);
+        for (int i = 0; i < SOCKS_MAX && l->socks[i].used; i++)
+            flush(&l->socks[i]);
+        int n = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr != NULL) {
                 serve_sock(events[i].data.ptr, events[i].events);
@@ -271,9 +354,8 @@ static natsStatus update(struct sock *s, uint32_t events)
     return NATS_OK;
 }
 
-static natsStatus change(void *user_data, uint32_t bit, bool add)
+static natsStatus change(struct sock *s, uint32_t bit, bool add)
 {
-    struct sock *s = user_data;
     pthread_mutex_lock(&s->lock);
     natsStatus st = update(s, add ? s->events | bit : s->events & ~bit);
     pthread_mutex_unlock(&s->lock);
@@ -297,6 +379,7 @@ natsStatus loop_attach(void **user_data, void *loop, natsConnection *nc, natsSoc
     s->fd = socket; /* a former one was closed by nats.c, which took it out of epoll */
     s->events = 0;
     s->added = false;
+    atomic_store(&s->want_write, false);
     natsStatus st = update(s, EPOLLIN);
     pthread_mutex_unlock(&s->lock);
     *user_data = s;
@@ -310,7 +393,11 @@ natsStatus loop_read(void *user_data, bool add)
 
 natsStatus loop_write(void *user_data, bool add)
 {
-    return change(user_data, EPOLLOUT, add);
+    struct sock *s = user_data;
+    atomic_store(&s->want_write, add);
+    if (add && !is_owner(s->loop))
+        set_wakeup(s->loop); /* the loop's own thread comes by before it sleeps */
+    return NATS_OK;
 }
 
 natsStatus loop_detach(void *user_data)

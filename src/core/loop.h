@@ -1,11 +1,11 @@
 /* A daemon's loop: one epoll thread that does the sockets of nats.c (event-loop mode) and the timers, and one lock
  * under which everything that touches the daemon's state runs.
  *
- * Threads: nats.c hands messages to callbacks on its one delivery thread (connect_open sets that up); every such
- * callback brackets itself with loop_enter/loop_leave; timers run on the thread of loop_run with the lock held. So all
- * state of a daemon has exactly one owner at a time, and nothing else needs a lock.
- * In event-loop mode nats.c's publishes are flushed by the epoll thread as soon as the socket takes them: no 1 ms
- * flusher delay, and natural batching under load. */
+ * Threads: the thread of loop_run does everything: it reads the socket, calls the handlers of what came (subscriptions
+ * made with loop_subscribe), fires the timers, and writes what was published in one go before it sleeps; the lock is held
+ * in handlers and timers. Other threads (a daemon's keeper, nats.c's reconnect callbacks, HTTP) bracket what they do with
+ * loop_enter/loop_leave. So the state of a daemon has one owner at a time and needs no other lock, no message changes
+ * threads, and writes are batched by what one read brought, without a flusher's delay. */
 #ifndef AX_CORE_LOOP_H
 #define AX_CORE_LOOP_H
 
@@ -30,8 +30,16 @@ struct loop_timer {
 ax_err loop_new(struct loop **out, struct clock *clock);
 void loop_free(struct loop *l);
 
+/* The lock is recursive. */
 void loop_enter(struct loop *l);
 void loop_leave(struct loop *l);
+
+/* Subscribes for the life of the loop (destroyed by loop_free; nats.c 3.4 crashes on a message for a destroyed
+ * subscription). queue NULL: no queue group. handler runs on the loop's thread with the lock held and destroys the
+ * message. When several subscriptions have messages, those subscribed first are served first. out may be NULL (borrowed).
+ * Any thread. AX_E_NOMEM, AX_E_DISCONNECTED. */
+ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc, const char *subject, const char *queue,
+                      natsMsgHandler handler, void *closure);
 
 /* (Re)starts t to fire once after delay_ms (>= 0). Lock held. t must outlive its running. */
 void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *), void *arg);

@@ -18,7 +18,9 @@ enum kind { FREE, RESERVED, PUBLISH, REQUEST, REQUEST_MANY };
 
 struct slot {
     enum kind kind;
-    uint32_t generation; /* an answer to an earlier use of the slot is told apart by this */
+    uint32_t generation; /* part of the reply subject, so that a late answer to an earlier use is told apart */
+    bool tainted;        /* more answers than one may come. Only then does the generation move on: the server keeps
+                          * what it knows of a subject in a cache, and few reply subjects are cheaper than many */
     int tries;
     int prev, next; /* list of what is in flight, oldest first; free slots use next only */
     natsMsg *msg;   /* PUBLISH: kept until there is a word */
@@ -36,7 +38,6 @@ struct slot {
 struct pipeline {
     natsConnection *nc;
     struct loop *loop;
-    natsSubscription *sub;
     char prefix[40];
     size_t prefix_chars;
     struct slot *slots;
@@ -73,7 +74,9 @@ static void release(struct pipeline *p, int i)
     natsMsg_Destroy(s->msg);
     s->msg = NULL;
     s->kind = FREE;
-    s->generation++;
+    if (s->tainted)
+        s->generation++;
+    s->tainted = false;
     s->next = p->free_head;
     p->free_head = i;
     p->inflight--;
@@ -191,7 +194,6 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
     (void) nc;
     (void) sub;
     struct pipeline *p = closure;
-    loop_enter(p->loop);
     int i = slot_of(p, natsMsg_GetSubject(msg));
     if (i >= 0) {
         struct slot *s = &p->slots[i];
@@ -200,6 +202,7 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
             answer_publish(p, i, &a);
         } else if (s->kind == REQUEST_MANY && a.err == AX_OK) {
             s->due_ns = loop_now_ns(p->loop) + s->idle_ns;
+            s->tainted = true;
             if (!s->cb.many(s->arg, &a))
                 release(p, i);
         } else if (s->kind == REQUEST || s->kind == REQUEST_MANY) {
@@ -214,13 +217,13 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
                 one(arg, &a);
         }
     }
-    loop_leave(p->loop);
     natsMsg_Destroy(msg);
 }
 
 static void send_again(struct pipeline *p, struct slot *s)
 {
     s->tries++;
+    s->tainted = true;
     s->due_ns = loop_now_ns(p->loop) + ANSWER_WAIT_NS;
     natsConnection_PublishMsg(p->nc, s->msg); /* an error is one more unknown: due_ns stands */
 }
@@ -233,6 +236,7 @@ static void time_out(struct pipeline *p, int i)
     pipeline_cb one = s->cb.one;
     pipeline_many_cb many = s->cb.many;
     void *arg = s->arg;
+    s->tainted = true;
     release(p, i);
     if (kind == REQUEST_MANY)
         many(arg, &a);
@@ -284,12 +288,10 @@ ax_err pipeline_new(struct pipeline **out, natsConnection *nc, struct loop *l, i
     name_new_id(id);
     p->prefix_chars = (size_t) snprintf(p->prefix, sizeof p->prefix, "_INBOX.%.26s.", id);
     snprintf(subject, sizeof subject, "%s*", p->prefix);
-    natsStatus s = natsConnection_Subscribe(&p->sub, nc, subject, on_message, p);
-    if (s == NATS_OK)
-        s = natsSubscription_SetPendingLimits(p->sub, -1, -1);
-    if (s != NATS_OK) {
+    ax_err err = loop_subscribe(l, NULL, nc, subject, NULL, on_message, p);
+    if (err != AX_OK) {
         pipeline_free(p);
-        return connect_error(s);
+        return err;
     }
     *out = p;
     return AX_OK;
@@ -302,7 +304,6 @@ void pipeline_free(struct pipeline *p)
     loop_timer_stop(p->loop, &p->tick);
     while (p->head >= 0)
         release(p, p->head);
-    natsSubscription_Destroy(p->sub);
     free(p->slots);
     free(p);
 }

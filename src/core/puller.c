@@ -22,7 +22,6 @@ struct pull {
 struct puller {
     natsConnection *nc;
     struct loop *loop;
-    natsSubscription *sub;
     struct puller_events events;
     char inbox[48]; /* without the last token */
     char api[192];
@@ -130,7 +129,6 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
     (void) nc;
     (void) sub;
     struct puller *p = closure;
-    loop_enter(p->loop);
     const char *subject = natsMsg_GetSubject(msg);
     if (strncmp(subject, p->inbox, strlen(p->inbox)) == 0) {
         on_status(p, subject, msg);
@@ -140,7 +138,6 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
         count_message(p);
         p->events.message(p->events.arg, msg);
     }
-    loop_leave(p->loop);
 }
 
 ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream, const char *consumer,
@@ -157,13 +154,10 @@ ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const
     name_new_id(id);
     snprintf(p->inbox, sizeof p->inbox, "_INBOX.%.30s.", id);
     snprintf(subject, sizeof subject, "%s*", p->inbox);
-    natsStatus s = natsConnection_Subscribe(&p->sub, nc, subject, on_message, p);
-    if (s == NATS_OK)
-        s = natsSubscription_SetPendingLimits(p->sub, -1, -1);
-    if (s != NATS_OK) {
-        natsSubscription_Destroy(p->sub);
+    ax_err err = loop_subscribe(l, NULL, nc, subject, NULL, on_message, p);
+    if (err != AX_OK) {
         free(p);
-        return connect_error(s);
+        return err;
     }
     *out = p;
     return AX_OK;
@@ -174,7 +168,6 @@ void puller_free(struct puller *p)
     if (p == NULL)
         return;
     loop_timer_stop(p->loop, &p->timer);
-    natsSubscription_Destroy(p->sub);
     free(p);
 }
 

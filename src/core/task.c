@@ -52,16 +52,27 @@ static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns) {
     return natsMsgHeader_Set(msg, name, clock_format_rfc3339(ns, text));
 }
 
-/* Each header costs nats.c several allocations: what says nothing beyond its default is left out. */
-static natsStatus set_headers(const struct task *t, natsMsg *msg) {
-    natsStatus s = natsMsgHeader_Set(msg, HDR_TASK, t->id);
+/* Workers and operators read hand-offs and dead letters; the other stages are read by AX, which has id and priority from
+ * the subject. */
+static bool is_for_people(const char *subject) {
+    return strncmp(subject, "ax.work.", 8) == 0 || strncmp(subject, "ax.dead.", 8) == 0;
+}
+
+/* Each header costs nats.c several allocations, and the server its bytes: what says nothing beyond subject and default
+ * is left out. */
+static natsStatus set_headers(const struct task *t, const char *subject, natsMsg *msg) {
+    bool all = is_for_people(subject);
+    natsStatus s = NATS_OK;
+    if (all) {
+        s = natsMsgHeader_Set(msg, HDR_TASK, t->id);
+    }
+    if (s == NATS_OK && all) {
+        s = natsMsgHeader_Set(msg, HDR_PRIORITY, t->priority);
+    }
     if (s == NATS_OK && t->key) {
         s = natsMsgHeader_Set(msg, HDR_KEY, t->key);
     }
-    if (s == NATS_OK) {
-        s = natsMsgHeader_Set(msg, HDR_PRIORITY, t->priority);
-    }
-    if (s == NATS_OK) {
+    if (s == NATS_OK && (all || t->attempt > 1)) {
         s = set_number(msg, HDR_ATTEMPT, t->attempt);
     }
     if (s == NATS_OK && t->timeouts > 0) {
@@ -93,7 +104,7 @@ ax_err task_to_msg(const struct task *t, const char *subject, const char *reply,
     natsMsg *msg = NULL;
     natsStatus s = natsMsg_Create(&msg, subject, reply, t->body_bytes ? t->body : NULL, (int)t->body_bytes);
     if (s == NATS_OK) {
-        s = set_headers(t, msg);
+        s = set_headers(t, subject, msg);
     }
     if (s != NATS_OK) {
         natsMsg_Destroy(msg);

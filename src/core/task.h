@@ -88,8 +88,9 @@ void task_clear(struct task *t);
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and the headers every
- * stage carries: Ax-Task, Ax-Key, Ax-Priority, Ax-Attempt, Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if
- * given), Ax-Submitted, Ax-Expires. The caller adds the stage's own with natsMsgHeader_Set and owns *out. */
+ * stage carries: Ax-Key, Ax-Attempt (if > 1), Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if
+ * given), Ax-Submitted, Ax-Expires; on ax.work and ax.dead Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the
+ * subject says them. The caller adds the stage's own with natsMsgHeader_Set and owns *out. */
 ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out);
 
 #endif

@@ -189,11 +189,11 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
         return err;
     loop_enter(d->loop);
     err = pipeline_new(&d->pipeline, d->nc, d->loop, PIPELINE_SLOTS);
+    if (err == AX_OK)
+        err = listen_start(d);
     loop_leave(d->loop);
     if (err == AX_OK)
         err = keeper_start(d);
-    if (err == AX_OK)
-        err = listen_start(d);
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
     loop_enter(d->loop);
@@ -214,15 +214,13 @@ void dispatch_stop(struct dispatch *d)
 
 void dispatch_free(struct dispatch *d)
 {
-    for (int i = 0; i < d->sub_count; i++)
-        natsSubscription_Destroy(d->subs[i]);
     while (d->pools != NULL) {
         struct pool *p = d->pools;
         d->pools = p->next;
         pool_free(p);
     }
     pipeline_free(d->pipeline);
-    natsConnection_Destroy(d->nc);
     filter_free(d->filter);
     loop_free(d->loop);
+    natsConnection_Destroy(d->nc);
 }

@@ -30,8 +30,6 @@ struct dispatch {
     struct priorities priorities;
     int64_t work_epoch_ns;      /* creation time of AX_WORK as last read; 0: not known */
     struct pool *pools;
-    natsSubscription *subs[8];
-    int sub_count;
     struct loop_timer tick, filter_timer;
     atomic_bool stopping;
     atomic_bool is_ready; /* for /readyz */

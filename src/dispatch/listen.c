@@ -7,6 +7,8 @@
 #include "core/log.h"
 #include "dispatch/dispatch.h"
 
+#define SETTINGS_TIMEOUT_MS 5000
+
 static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     (void) nc;
@@ -16,11 +18,9 @@ static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, voi
     char name[NAME_MAX_CHARS + 1];
     if (pull_parse_subject(natsMsg_GetSubject(msg), name) &&
         pull_parse(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &r)) {
-        loop_enter(d->loop);
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL)
             pool_on_pull(p, &r);
-        loop_leave(d->loop);
     }
     natsMsg_Destroy(msg);
 }
@@ -35,14 +35,12 @@ static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void
     struct pull_request r;
     if (ack_parse_subject(natsMsg_GetSubject(msg), &s) && strcmp(s.stream, STREAM_WORK) == 0) {
         ack_parse_payload(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &a);
-        loop_enter(d->loop);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
             pool_on_receipt(p, s.stream_seq, &a);
             if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }
-        loop_leave(d->loop);
     }
     natsMsg_Destroy(msg);
 }
@@ -56,11 +54,9 @@ static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg
     const char *consumer = json_string_value(json_object_get(root, "consumer"));
     uint64_t seq = (uint64_t) json_integer_value(json_object_get(root, "stream_seq"));
     if (consumer != NULL && seq != 0) {
-        loop_enter(d->loop);
         struct pool *p = dispatch_pool(d, consumer);
         if (p != NULL)
             pool_on_max_deliveries(p, seq);
-        loop_leave(d->loop);
     }
     json_decref(root);
     natsMsg_Destroy(msg);
@@ -75,14 +71,25 @@ static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
     natsMsg_Destroy(msg);
 }
 
+static void on_settings_read(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct dispatch *d = arg;
+    if (err == AX_OK)
+        dispatch_pool_value(d, found->subject, found->msg);
+    else if (err != AX_E_NOT_FOUND && err != AX_E_CLOSED)
+        log_warn("pool settings heard of but not read", "error=\"%s\"", ax_err_text(err));
+}
+
+/* What is heard may be a publish that the bucket refuses (adding a pool that is there): read what it holds. */
 static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     (void) nc;
     (void) sub;
     struct dispatch *d = closure;
-    loop_enter(d->loop);
-    dispatch_pool_value(d, natsMsg_GetSubject(msg), msg);
-    loop_leave(d->loop);
+    ax_err err = pipeline_get(d->pipeline, STREAM_POOLS, natsMsg_GetSubject(msg), 0, SETTINGS_TIMEOUT_MS,
+                              on_settings_read, d);
+    if (err != AX_OK)
+        log_warn("pool settings heard of but not read", "error=\"%s\"", ax_err_text(err));
     natsMsg_Destroy(msg);
 }
 
@@ -101,13 +108,9 @@ ax_err listen_start(struct dispatch *d)
         {POOLS_PREFIX ">", on_settings},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        natsSubscription **sub = &d->subs[d->sub_count];
-        natsStatus s = natsConnection_Subscribe(sub, d->nc, list[i].subject, list[i].handler, d);
-        if (s == NATS_OK)
-            s = natsSubscription_SetPendingLimits(*sub, -1, -1);
-        if (s != NATS_OK)
-            return connect_error(s);
-        d->sub_count++;
+        ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler, d);
+        if (err != AX_OK)
+            return err;
     }
     return AX_OK;
 }

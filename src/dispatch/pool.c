@@ -226,17 +226,16 @@ static void keep_early(struct pool *p, uint64_t w, const struct ack_payload *a)
 
 static bool honour_late(struct pool *p, uint64_t w, const struct ack_payload *a)
 {
-    for (unsigned i = 0; i < LATE_MAX; i++) {
-        struct late *l = &p->late[i];
-        if (l->work_seq != w || w == 0)
-            continue;
-        if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
-            pool_on_late_ack(p, l);
-            l->work_seq = 0;
-        }
-        return true;
+    struct late *l = NULL;
+    HASH_FIND(hh, p->late, &w, sizeof w, l);
+    if (l == NULL)
+        return false;
+    if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
+        pool_on_late_ack(p, l);
+        HASH_DEL(p->late, l);
+        free(l);
     }
-    return false;
+    return true;
 }
 
 static void late_of_run(struct pool *p, const struct run *r)
@@ -300,10 +299,22 @@ void pool_check_early(struct pool *p, struct run *r)
 
 void pool_remember_late(struct pool *p, uint64_t w, const char *id, uint32_t attempt)
 {
-    struct late *l = &p->late[p->late_next++ % LATE_MAX];
+    struct late *l = NULL;
+    HASH_FIND(hh, p->late, &w, sizeof w, l);
+    if (l != NULL || w == 0)
+        return;
+    if (HASH_COUNT(p->late) >= LATE_MAX) {
+        struct late *oldest = p->late;
+        HASH_DEL(p->late, oldest);
+        free(oldest);
+    }
+    l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return; /* one more ack unheard */
     l->work_seq = w;
     l->attempt = attempt;
     snprintf(l->id, sizeof l->id, "%s", id);
+    HASH_ADD(hh, p->late, work_seq, sizeof l->work_seq, l);
 }
 
 void pool_on_max_deliveries(struct pool *p, uint64_t w)
@@ -369,7 +380,11 @@ static void on_info(void *arg, const struct answer *a)
                                    : json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
     json_t *config = json_object_get(root, "config");
     int64_t now = loop_now_ns(p->dispatch->loop);
+    int64_t ts_ns;
+    const char *ts = json_string_value(json_object_get(root, "ts"));
     p->info_pending = false;
+    if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
+        clock_learn_answer(&p->dispatch->clock, ts_ns, p->info_asked_ns);
     if (config == NULL) {
         dispatch_kick(p->dispatch); /* no such consumer, or no leader */
     } else {
@@ -395,6 +410,7 @@ void pool_read_info(struct pool *p)
         return;
     snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
     p->info_changes = p->demand.changes;
+    p->info_asked_ns = loop_now_ns(p->dispatch->loop);
     p->info_pending = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info, p) == AX_OK;
 }
 
@@ -527,6 +543,11 @@ void pool_free(struct pool *p)
     HASH_ITER(hh, p->early, e, next) {
         HASH_DEL(p->early, e);
         free(e);
+    }
+    struct late *l, *later;
+    HASH_ITER(hh, p->late, l, later) {
+        HASH_DEL(p->late, l);
+        free(l);
     }
     demand_forget(&p->demand);
     loop_timer_stop(p->dispatch->loop, &p->pump_timer);

@@ -48,6 +48,7 @@ struct late {
     uint64_t work_seq;
     char id[TASK_ID_CHARS + 1];
     uint32_t attempt;
+    UT_hash_handle hh; /* in order of insertion: the oldest goes first */
 };
 
 struct pool {
@@ -68,11 +69,10 @@ struct pool {
     bool ready;          /* provisioned and adopted: may hand over */
     bool info_pending;
     uint64_t info_changes;
-    int64_t info_ns;     /* monotonic: last answer */
+    int64_t info_asked_ns, info_ns; /* monotonic: last question, last answer */
     struct run *by_work, *by_id;
     struct early *early;
-    struct late late[LATE_MAX];
-    unsigned late_next;
+    struct late *late;
     struct loop_timer pump_timer;
     struct metric *m_handed, *m_done, *m_retried, *m_dead, *m_timeouts, *m_naks, *m_duplicates, *m_late, *m_inflight,
         *m_lapsed;

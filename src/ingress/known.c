@@ -41,7 +41,6 @@ struct follow {
     uint64_t target_seq; /* what the reading under way makes safe */
     uint64_t heard_target;
     char created[40];
-    natsSubscription *sub;
 };
 
 enum { DONE, LATER, DEAD, FOLLOWED };

@@ -23,7 +23,6 @@ struct pools {
     natsConnection *nc;
     struct pipeline *pipe;
     struct loop *loop;
-    natsSubscription *sub;
     struct pool *table;
     struct reader *reader;
     uint32_t round;
