@@ -16,8 +16,9 @@
 #include "core/task.h"
 
 const char cmd_dead_detail[] =
-    "retry puts the task back into its queue as attempt 1 and then deletes the dead letter; when the queue is full the\n"
-    "dead letter stays where it is (exit code 75). drop deletes it for good. ID is the task's id, or its key in --pool.";
+    "retry puts the task back into its queue as attempt 1 and then deletes the dead letter; when the queue is full\n"
+    "the dead letter stays where it is (exit code 75). drop deletes it for good. ID is the task's id, or its key in\n"
+    "--pool.";
 
 struct dead_flags {
     const char *pool, *priority;

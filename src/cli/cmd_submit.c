@@ -20,9 +20,9 @@
 #define LOOK_AGAIN_MS 5000
 
 const char cmd_submit_detail[] =
-    "The body is BODY, the --file, or stdin. With --lines every line of stdin is a task: its body, or key<TAB>body; they\n"
-    "are sent many at a time, busy answers are waited out, and one line of sums is printed at the end.\n"
-    "With a key, a submission that is not answered is offered again; without one it could then run twice, so it is not.";
+    "The body is BODY, the --file, or stdin. With --lines every line of stdin is a task: its body, or key<TAB>body;\n"
+    "they are sent many at a time, busy answers are waited out, and one line of sums is printed at the end.\n"
+    "With a key, a submission that is not answered is offered again; without one it could then run twice: it is not.";
 
 static int64_t now_ms(void)
 {
@@ -158,8 +158,8 @@ static int report(natsConnection *nc, const struct submit_flags *f, const struct
         return say(CLI_FAILED, "%s", a->description);
 
     bool duplicate = a->outcome == SUBMIT_DUPLICATE;
-    json_t *o = json_pack("{s:s,s:s,s:b,s:s,s:I}", "task", a->id, "state", a->state, "duplicate", (int)duplicate, "stream",
-                          a->stream, "seq", (json_int_t)a->seq);
+    json_t *o = json_pack("{s:s,s:s,s:b,s:s,s:I}", "task", a->id, "state", a->state, "duplicate", (int)duplicate,
+                          "stream", a->stream, "seq", (json_int_t)a->seq);
     int code = CLI_OK;
     if (f->wait_ms == 0) {
         if (!f->json)
@@ -196,7 +196,7 @@ int cmd_submit(struct cli *c)
 {
     struct submit_flags f = {.priority = "normal", .pool = DEFAULT_POOL, .inflight = 256};
     const struct flag flags[] = {
-        {"priority", FLAG_TEXT, &f.priority, 0, 0, "NAME", "high, normal (default), low, or another one that was added"},
+        {"priority", FLAG_TEXT, &f.priority, 0, 0, "NAME", "high, normal (default), low, or one that was added"},
         {"pool", FLAG_TEXT, &f.pool, 0, 0, "NAME", "class of workers (default: default)"},
         {"key", FLAG_TEXT, &f.key, 0, 0, "KEY", "idempotency key, 1 to 512 bytes: the same key runs once"},
         {"file", FLAG_TEXT, &f.file, 0, 0, "FILE", "body"},

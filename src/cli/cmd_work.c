@@ -33,8 +33,8 @@ const char cmd_work_detail[] =
     "AX_POOL in the environment. Exit code 0: ack. 65: dead letter at once, the last line of stderr is the reason.\n"
     "75, any other, or killed by a signal: nak, the task is tried again after its backoff.\n"
     "While the command runs, its lease is renewed. When the attempt is superseded, the command is stopped.\n"
-    "On SIGTERM or SIGINT: nothing new is started, what runs is finished, what came and did not start is given back (it\n"
-    "counts as an attempt). A second signal stops the commands, too. The pool is added when it is not there.";
+    "On SIGTERM or SIGINT: nothing new is started, what runs is finished, what came and did not start is given back,\n"
+    "which counts as an attempt. A second signal stops the commands, too. The pool is added when it is not there.";
 
 struct work {
     natsConnection *nc;
@@ -142,8 +142,8 @@ static void on_revoke(struct work *w, natsMsg *msg)
     for (struct job *j = w->jobs; j; j = j->next) {
         if (strcmp(j->id, id) != 0 || j->fence >= newer || j->revoked)
             continue;
-        log_warn("attempt superseded, its command is stopped", "task=%s fence=%" PRIu64 " newer=%" PRIu64, j->id, j->fence,
-                 newer);
+        log_warn("attempt superseded, its command is stopped", "task=%s fence=%" PRIu64 " newer=%" PRIu64, j->id,
+                 j->fence, newer);
         j->revoked = true;
         job_stop(j, KILL_GRACE_MS);
     }

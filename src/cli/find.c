@@ -160,7 +160,7 @@ ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, st
     char id[TASK_ID_CHARS + 1];
     size_t bytes = strlen(text);
     const char *key_pool = pool ? pool : DEFAULT_POOL;
-    /* What has the shape of an id is tried as one first: AX prints ids, and a key of that shape is found right after. */
+    /* What has the shape of an id is tried as one first: AX prints ids, a key of that shape is found right after. */
     bool maybe_id = name_is_task_id(text);
     bool id_shape = maybe_id && (bytes == TASK_ID_CHARS || bytes == 22);
     if (id_shape) {

@@ -15,7 +15,7 @@ const struct command cli_commands[] = {
     {"work", "POOL --exec CMD [FLAGS]", "Run a command for every task of a pool", cmd_work, cmd_work_detail},
     {"status", "[KEY|ID] [FLAGS]", "Say where a task is, or how many there are in every state", cmd_status, NULL},
     {"pool", "ls | add NAME [k=v…] | set NAME k=v…", "List, add or tune pools", cmd_pool, cmd_pool_detail},
-    {"dead", "ls [POOL] | show ID | retry ID|--all | drop ID|--all", "Look at dead letters, bring them back or drop them",
+    {"dead", "ls [POOL] | show ID | retry ID|--all | drop ID|--all", "Look at dead letters, bring back or drop them",
      cmd_dead, cmd_dead_detail},
 };
 const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];

@@ -29,8 +29,8 @@ const char *stored_header(natsMsg *msg, const char *name);
 /* The same as a number, fallback when missing or no number. */
 int64_t stored_number(natsMsg *msg, const char *name, int64_t fallback);
 
-/* Publishes msg (borrowed) to a stream and waits for the PubAck; asks again while there is no word, for up to 10 s: make
- * repeats safe. *err_code (may be NULL): what the server refused with (AX_E_SERVER). */
+/* Publishes msg (borrowed) to a stream and waits for the PubAck; asks again while there is no word, for up to 10 s:
+ * make repeats safe. *err_code (may be NULL): what the server refused with (AX_E_SERVER). */
 ax_err stored_publish(natsConnection *nc, natsMsg *msg, int *err_code, struct problem *p);
 
 #endif

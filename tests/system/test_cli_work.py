@@ -31,8 +31,8 @@ async def dead(ax):
 
 async def receipts(ax):
     """The pool does not exist before; ax work adds it."""
-    worker = work(ax, "work-a", "mail", 'b=$(cat); echo "$AX_KEY|$AX_TASK|$AX_ATTEMPT|$AX_FENCE|$AX_PRIORITY|$AX_POOL|$b" '
-                  '>>seen; case $b in good) ;; tired) exit 75;; odd) exit 3;; killed) kill -9 $$;; '
+    worker = work(ax, "work-a", "mail", 'b=$(cat); echo "$AX_KEY|$AX_TASK|$AX_ATTEMPT|$AX_FENCE|$AX_PRIORITY|$AX_POOL|$b"'
+                  ' >>seen; case $b in good) ;; tired) exit 75;; odd) exit 3;; killed) kill -9 $$;; '
                   'bad) echo first >&2; echo "no such address" >&2; exit 65;; esac', "--concurrency", "3")
     await working(ax, worker)
     ids = {}
@@ -95,6 +95,20 @@ async def stopping(ax):
     assert len(lines(ax, "stop")) == 12, lines(ax, "stop")
     assert worker.stop() == 0
 
+    # What was delivered and did not start goes back at once: another worker has it long before the ack-wait.
+    worker = work(ax, "work-back-again", "stop", "echo $AX_ATTEMPT >>not-here")
+    await working(ax, worker)
+    await eventually(lambda: pulling(ax, "stop"), 10, "its pull waits")
+    worker.pause()
+    await ax.submit("x", "given back", "high", "stop")
+    await eventually(lambda: delivered(ax, "stop"), 10, "delivered to the paused worker")
+    worker.p.send_signal(signal.SIGTERM)
+    assert worker.stop() == 0
+    assert "given_back=1" in worker.log() and not lines(ax, "not-here"), worker.log()
+    worker = work(ax, "work-next", "stop", "echo $AX_ATTEMPT >>here")
+    await eventually(lambda: lines(ax, "here") == ["2"], 10, "it runs elsewhere, as the next attempt")
+    assert worker.stop() == 0
+
     # A second signal stops the commands as well: a failed attempt.
     worker = work(ax, "work-stop-3", "stop", 'echo $$ >>pids; exec sleep 100')
     await ax.submit("x", "endless", "high", "stop", {"Ax-Max-Retry": "0"})
@@ -104,6 +118,14 @@ async def stopping(ax):
     assert worker.running()
     assert worker.stop() == 0
     await eventually(lambda: is_dead(ax, "endless"), 10, "the endless one is a dead letter")
+
+
+async def pulling(ax, pool):
+    return (await ax.consumer("AX_WORK", pool))["num_waiting"] > 0
+
+
+async def delivered(ax, pool):
+    return (await ax.consumer("AX_WORK", pool))["num_ack_pending"] > 0
 
 
 async def is_dead(ax, key):

@@ -36,7 +36,8 @@ async def test(ax):
     text = out.decode()
     assert p.returncode == 0, text
     rows = {line.rsplit(None, 2)[0]: line.rsplit(None, 2)[1:] for line in text.splitlines() if line[-1:].isdigit()}
-    for name, n in (("submitted", "627"), ("duplicates dropped", "140"), ("done", "485"), ("retried", "7"), ("dead", "2")):
+    expected = {"submitted": "627", "duplicates dropped": "140", "done": "485", "retried": "7", "dead": "2"}
+    for name, n in expected.items():
         assert rows[name] == [n, n], text
     assert os.listdir(tmp) == [], os.listdir(tmp)
     await eventually(lambda: not processes_of(tmp), 5, "no process left")

@@ -50,7 +50,8 @@ static void takes_flags_wherever_they_stand(void **state)
     (void)state;
     struct cli c;
     struct values v;
-    assert_int_equal(parse(&c, &v, ARGV(A("one"), A("--json"), A("--text"), A("a b"), A("two"), A("--number=10")), 0, 9), -1);
+    char **argv = ARGV(A("one"), A("--json"), A("--text"), A("a b"), A("two"), A("--number=10"));
+    assert_int_equal(parse(&c, &v, argv, 0, 9), -1);
     assert_true(v.json);
     assert_string_equal(v.text, "a b");
     assert_int_equal(v.number, 10);

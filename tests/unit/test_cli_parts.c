@@ -148,7 +148,8 @@ static void exit_codes_become_receipts(void **state)
     assert_string_equal(run(start("", 0, "kill -9 $$"), buf), "-NAK");
     assert_string_equal(run(start("", 0, "/no/such/program"), buf), "-NAK");
     assert_string_equal(run(start("", 0, "exit 65"), buf), "+TERM exit 65");
-    assert_string_equal(run(start("", 0, "printf 'first\\nlast\\tone\\n\\n' >&2; exit 65"), buf), "+TERM exit 65: last one");
+    assert_string_equal(run(start("", 0, "printf 'first\\nlast\\tone\\n\\n' >&2; exit 65"), buf),
+                        "+TERM exit 65: last one");
     assert_string_equal(run(start("", 0, "printf unended >&2; exit 65"), buf), "+TERM exit 65: unended");
 }
 
