@@ -38,8 +38,8 @@ struct loop {
     pthread_mutex_t lock;
     int epoll_fd, wake_fd, signal_fd;
     atomic_bool stopping;
-    pthread_t owner; /* thread of loop_run */
-    bool running;
+    pthread_t owner;     /* thread of loop_run */
+    atomic_bool running; /* set after owner: asked without the lock, from inside nats.c's */
     struct loop_timer **heap; /* 1-based binary heap by due_ns */
     int heap_count, heap_cap;
     struct sock socks[SOCKS_MAX];
@@ -141,7 +141,7 @@ struct clock *loop_clock(struct loop *l)
 
 static bool is_owner(const struct loop *l)
 {
-    return l->running && pthread_equal(pthread_self(), l->owner);
+    return atomic_load(&l->running) && pthread_equal(pthread_self(), l->owner);
 }
 
 static void heap_place(struct loop *l, int i, struct loop_timer *t)
@@ -305,7 +305,7 @@ int loop_run(struct loop *l)
     int caught = 0;
     loop_enter(l);
     l->owner = pthread_self();
-    l->running = true;
+    atomic_store(&l->running, true);
     loop_leave(l);
     while (!atomic_load(&l->stopping) && caught == 0) {
         int timeout_ms = run_timers(l);
@@ -326,7 +326,7 @@ int loop_run(struct loop *l)
         }
     }
     loop_enter(l);
-    l->running = false;
+    atomic_store(&l->running, false);
     atomic_store(&l->stopping, false);
     loop_leave(l);
     return caught;
