@@ -7,7 +7,7 @@ const char *__lsan_default_suppressions(void);
 
 const char *__asan_default_options(void)
 {
-    return "abort_on_error=0:exitcode=86:detect_stack_use_after_return=1:strict_string_checks=1";
+    return "abort_on_error=0:exitcode=86:detect_stack_use_after_return=1";
 }
 
 const char *__ubsan_default_options(void)
