@@ -7,6 +7,8 @@
 
 #include "core/log.h"
 
+#define POOLS_LOOK_MS 100
+#define POOLS_LOOK_AGAIN_MS 1000
 #define PIPELINE_SLOTS 16384
 #define TICK_MS 1000
 #define FILTER_DAYS 7
@@ -94,6 +96,21 @@ static void read_pools(struct dispatch *d)
 {
     struct reader_events events = {on_pool_value, on_pools_end, d};
     reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events);
+}
+
+static void on_pools_timer(void *arg)
+{
+    struct dispatch *d = arg;
+    read_pools(d);
+    /* Twice, for a server that takes its time. */
+    if (--d->pools_looks > 0)
+        loop_timer_start(d->loop, &d->pools_timer, POOLS_LOOK_AGAIN_MS, on_pools_timer, d);
+}
+
+void dispatch_look_pools(struct dispatch *d)
+{
+    d->pools_looks = 2;
+    loop_timer_start(d->loop, &d->pools_timer, POOLS_LOOK_MS, on_pools_timer, d);
 }
 
 /* ---- the filter ---- */

@@ -30,7 +30,8 @@ struct dispatch {
     struct priorities priorities;
     int64_t work_epoch_ns;      /* creation time of AX_WORK as last read; 0: not known */
     struct pool *pools;
-    struct loop_timer tick, filter_timer;
+    struct loop_timer tick, filter_timer, pools_timer;
+    int pools_looks; /* of dispatch_look_pools, still to come */
     atomic_bool stopping;
     atomic_bool is_ready; /* for /readyz */
     /* keeper */
@@ -50,6 +51,8 @@ void dispatch_free(struct dispatch *d);
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
 /* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when it is new. */
 void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg);
+/* Reads the bucket a moment later: what was just heard may be on its way into it, or refused. */
+void dispatch_look_pools(struct dispatch *d);
 /* AX_WORK's creation time as just read: a change means that it was recreated. */
 void dispatch_set_epoch(struct dispatch *d, int64_t created_ns);
 /* Wakes the keeper: something is missing or has changed. Any thread. */

@@ -7,8 +7,6 @@
 #include "core/log.h"
 #include "dispatch/dispatch.h"
 
-#define SETTINGS_TIMEOUT_MS 5000
-
 static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     (void) nc;
@@ -71,25 +69,18 @@ static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
     natsMsg_Destroy(msg);
 }
 
-static void on_settings_read(void *arg, ax_err err, const struct stored_msg *found)
-{
-    struct dispatch *d = arg;
-    if (err == AX_OK)
-        dispatch_pool_value(d, found->subject, found->msg);
-    else if (err != AX_E_NOT_FOUND && err != AX_E_CLOSED)
-        log_warn("pool settings heard of but not read", "error=\"%s\"", ax_err_text(err));
-}
-
-/* What is heard may be a publish that the bucket refuses (adding a pool that is there): read what it holds. */
 static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
     (void) nc;
     (void) sub;
     struct dispatch *d = closure;
-    ax_err err = pipeline_get(d->pipeline, STREAM_POOLS, natsMsg_GetSubject(msg), 0, SETTINGS_TIMEOUT_MS,
-                              on_settings_read, d);
-    if (err != AX_OK)
-        log_warn("pool settings heard of but not read", "error=\"%s\"", ax_err_text(err));
+    const char *subject = natsMsg_GetSubject(msg), *expected = NULL;
+    bool conditional = natsMsgHeader_Get(msg, HDR_EXPECT_SUBJECT_SEQ, &expected) == NATS_OK;
+    /* A conditional publish is heard whether the bucket takes it or not (adding a pool that is there): look. */
+    if (conditional)
+        dispatch_look_pools(d);
+    if (!conditional || dispatch_pool(d, subject + strlen(POOLS_PREFIX)) == NULL)
+        dispatch_pool_value(d, subject, msg);
     natsMsg_Destroy(msg);
 }
 
