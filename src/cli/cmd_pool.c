@@ -79,7 +79,7 @@ static int set(natsConnection *nc, const char *pool, int count, char **pairs)
         uint64_t seq = old.seq;
         stored_clear(&old);
         if (e)
-            return say(CLI_FAILED, "pool %s: its settings are not readable (%s); put them right with nats kv put AX_POOLS", pool,
+            return say(CLI_FAILED, "pool %s: its settings are not readable (%s); put them right with nats kv put", pool,
                        p.text);
         int code = apply(&s, count, pairs);
         if (code)

@@ -35,8 +35,8 @@ enum { SERVER, INGRESS, DISPATCH };
 extern char **environ;
 
 const char cmd_up_detail[] =
-    "When all is there, one line comes on stdout: ax ready nats://127.0.0.1:PORT. Logs go to stderr. A child that dies\n"
-    "is started again. SIGINT, SIGTERM or the end of the parent process stop everything, the server last.\n"
+    "When all is there, one line comes on stdout: ax ready nats://127.0.0.1:PORT. Logs go to stderr. A child that\n"
+    "dies is started again. SIGINT, SIGTERM or the end of the parent process stop everything, the server last.\n"
     "--http PORT answers GET /healthz and /readyz (503 and the reason while a child is down or not ready).\n"
     "nats-server is the one AX_NATS_SERVER names, else the one on PATH, else the one that `make` keeps in ~/.cache/ax.";
 

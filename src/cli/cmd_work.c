@@ -41,8 +41,8 @@ struct work {
     const char *pool, *command;
     int concurrency;
     struct mailbox box;
-    struct mail_slot slots[3];
-    natsSubscription *pull_sub, *control_sub, *revoke_sub;
+    struct mail_slot slots[4];
+    natsSubscription *pull_sub, *control_sub, *revoke_sub, *deleted_sub;
     char pull_inbox[80], control_inbox[80];
     struct pulls pulls;
     struct receipts receipts;
@@ -50,7 +50,8 @@ struct work {
     int running;
     struct mail *backlog, **backlog_last; /* came without a free slot: kept, renewed, started next */
     int64_t progress_ms; /* how often to renew */
-    int64_t info_ms;     /* when to read the consumer next */
+    int64_t info_ms;     /* when to read stream and consumer next */
+    char created[40];    /* AX_WORK's creation; "": not known */
     int64_t stop_by_ms;  /* stopping: receipts are waited for until then */
     bool stopping;
     int64_t done, failed, terminated, given_back;
@@ -110,6 +111,40 @@ static void on_pull(struct work *w, struct mail *m)
     mail_free(m);
 }
 
+/* AX_WORK is another one than before. Its sequences start anew, so a receipt for what the old one held would be taken
+ * for another task's: nothing of it may be acked any more. The dispatcher hands it over again. */
+static void forget_all(struct work *w)
+{
+    log_warn("AX_WORK was recreated: what came from the old one is stopped, without receipt", "running=%d", w->running);
+    receipts_free(&w->receipts);
+    for (struct mail *m = w->backlog, *next; m; m = next) {
+        next = m->next;
+        mail_free(m);
+    }
+    w->backlog = NULL;
+    w->backlog_last = &w->backlog;
+    for (struct job *j = w->jobs; j; j = j->next)
+        if (!j->revoked) {
+            j->revoked = true;
+            job_stop(j, KILL_GRACE_MS);
+        }
+    pulls_reset(&w->pulls);
+    w->created[0] = '\0';
+    w->info_ms = 0;
+}
+
+static void on_stream(struct work *w, natsMsg *msg)
+{
+    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
+    const char *created = json_string_value(json_object_get(root, "created"));
+    if (created) {
+        if (w->created[0] && strcmp(w->created, created) != 0)
+            forget_all(w);
+        snprintf(w->created, sizeof w->created, "%s", created);
+    }
+    json_decref(root);
+}
+
 static void on_info(struct work *w, natsMsg *msg)
 {
     json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
@@ -154,6 +189,8 @@ static void on_control(struct work *w, natsMsg *msg)
     const char *tail = natsMsg_GetSubject(msg) + strlen(w->control_inbox) + 1;
     if (strcmp(tail, "info") == 0)
         on_info(w, msg);
+    else if (strcmp(tail, "stream") == 0)
+        on_stream(w, msg);
     else if (strncmp(tail, "ack.", 4) == 0 && !natsMsg_IsNoResponders(msg))
         receipts_confirmed(&w->receipts, strtoull(tail + 4, NULL, 10));
 }
@@ -172,6 +209,9 @@ static void take_mail(struct work *w)
         case MAIL_REVOKE:
             on_revoke(w, m->msg);
             break;
+        case MAIL_STREAM_DELETED:
+            forget_all(w);
+            break;
         case MAIL_RECONNECTED:
             pulls_reset(&w->pulls);
             receipts_repeat(&w->receipts, true);
@@ -188,6 +228,8 @@ static void ask_info(struct work *w)
     snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", STREAM_WORK, w->pool);
     snprintf(reply, sizeof reply, "%s.info", w->control_inbox);
     natsConnection_PublishRequest(w->nc, subject, reply, "", 0);
+    snprintf(reply, sizeof reply, "%s.stream", w->control_inbox);
+    natsConnection_PublishRequest(w->nc, "$JS.API.STREAM.INFO." STREAM_WORK, reply, "", 0);
     w->info_ms = work_now_ms() + (w->pulls.missing ? INFO_MISSING_MS : INFO_EVERY_MS);
 }
 
@@ -196,7 +238,7 @@ static void finish(struct work *w, struct job *j, int status)
     char buf[300];
     const char *receipt = job_receipt(j, status, buf, sizeof buf);
     if (j->revoked) {
-        log_info("superseded attempt ended, no receipt", "task=%s", j->id);
+        log_info("superseded attempt ended, no receipt", "task=%s fence=%" PRIu64, j->id, j->fence);
         return;
     }
     receipts_send(&w->receipts, natsMsg_GetReply(j->msg), receipt);
@@ -379,8 +421,12 @@ static natsStatus subscribe(struct work *w)
     snprintf(subject, sizeof subject, "ax.revoke.%s.*", w->pool);
     if (s == NATS_OK)
         s = natsConnection_Subscribe(&w->revoke_sub, w->nc, subject, mailbox_on_message, &w->slots[2]);
-    natsSubscription *subs[] = {w->pull_sub, w->control_sub, w->revoke_sub};
-    for (int i = 0; s == NATS_OK && i < 3; i++)
+    w->slots[3] = (struct mail_slot){&w->box, MAIL_STREAM_DELETED};
+    if (s == NATS_OK)
+        s = natsConnection_Subscribe(&w->deleted_sub, w->nc, "$JS.EVENT.ADVISORY.STREAM.DELETED." STREAM_WORK,
+                                     mailbox_on_message, &w->slots[3]);
+    natsSubscription *subs[] = {w->pull_sub, w->control_sub, w->revoke_sub, w->deleted_sub};
+    for (int i = 0; s == NATS_OK && i < 4; i++)
         s = natsSubscription_SetPendingLimits(subs[i], -1, -1);
     return s;
 }

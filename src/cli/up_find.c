@@ -88,7 +88,7 @@ ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p)
     if (on_path_error != AX_E_NOT_FOUND)
         return on_path_error;
     return problem_set(p, AX_E_NOT_FOUND,
-                       "no nats-server found: set AX_NATS_SERVER, put %s or newer on PATH, or run `make` in AX's source tree",
+                       "no nats-server found: set AX_NATS_SERVER, or put %s or newer on PATH (AX's `make` fetches one)",
                        AX_MIN_SERVER);
 }
 

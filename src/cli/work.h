@@ -15,7 +15,7 @@ int64_t work_now_ms(void);
 
 /* ---- mailbox: what came, in order; fd is readable when there is something */
 
-enum mail_kind { MAIL_PULL, MAIL_CONTROL, MAIL_REVOKE, MAIL_RECONNECTED };
+enum mail_kind { MAIL_PULL, MAIL_CONTROL, MAIL_REVOKE, MAIL_STREAM_DELETED, MAIL_RECONNECTED };
 struct mail {
     struct mail *next;
     enum mail_kind kind;

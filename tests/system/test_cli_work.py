@@ -31,8 +31,9 @@ async def dead(ax):
 
 async def receipts(ax):
     """The pool does not exist before; ax work adds it."""
-    worker = work(ax, "work-a", "mail", 'b=$(cat); echo "$AX_KEY|$AX_TASK|$AX_ATTEMPT|$AX_FENCE|$AX_PRIORITY|$AX_POOL|$b"'
-                  ' >>seen; case $b in good) ;; tired) exit 75;; odd) exit 3;; killed) kill -9 $$;; '
+    worker = work(ax, "work-a", "mail", 'b=$(cat); '
+                  'echo "$AX_KEY|$AX_TASK|$AX_ATTEMPT|$AX_FENCE|$AX_PRIORITY|$AX_POOL|$b" >>seen; '
+                  'case $b in good) ;; tired) exit 75;; odd) exit 3;; killed) kill -9 $$;; '
                   'bad) echo first >&2; echo "no such address" >&2; exit 65;; esac', "--concurrency", "3")
     await working(ax, worker)
     ids = {}
@@ -190,6 +191,26 @@ async def coming_back(ax):
     assert worker.stop() == 0
 
 
+async def recreated(ax):
+    """AX_WORK deleted while commands run: its successor counts from 1 again, so what the old one gave out gets no
+    receipt; everything runs again and ends as done, once."""
+    await ax.pool("anew")
+    worker = work(ax, "work-anew", "anew", 'echo "$AX_KEY $AX_FENCE" >>anew; [ -e go-on ] || exec sleep 100',
+                  "--concurrency", "2")
+    await working(ax, worker)
+    done = await ax.done()
+    for i in range(2):
+        await ax.submit("x", f"anew-{i}", "high", "anew")
+    await eventually(lambda: len(lines(ax, "anew")) == 2, 20, "two started")
+    open(os.path.join(ax.directory, "go-on"), "w").close()
+    await ax.api("STREAM.DELETE.AX_WORK")
+    await eventually(lambda: worker.log().count("superseded attempt ended") == 2, 20, "both stopped")
+    await eventually(lambda: finished(ax, done + 2), 60, "both done")
+    ran = lines(ax, "anew")
+    assert len(ran) == 4 and {line.split()[0] for line in ran[2:]} == {"anew-0", "anew-1"}, ran
+    assert worker.stop() == 0
+
+
 async def test(ax):
     await receipts(ax)
     await slots_and_renewal(ax)
@@ -197,6 +218,7 @@ async def test(ax):
     await killed(ax)
     await superseded(ax)
     await coming_back(ax)
+    await recreated(ax)
 
 
 run(test)
