@@ -28,7 +28,7 @@ test:
 bench:
 	@bash scripts/setup test
 	@$(CONFIGURE) -DAX_CHECKS=OFF
-	@ninja -C $(BUILD) -j $(JOBS)
+	@ninja -C $(BUILD) -j $(JOBS) all bench
 	@AX_BIN_DIR=$(BIN) bash scripts/bench
 
 install: build

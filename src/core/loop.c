@@ -9,11 +9,18 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /* nats.c attaches one socket per connection; a daemon has one connection. Slots are never freed while the loop lives:
  * the epoll thread may hold an event for a slot that another thread is just detaching. */
 #define SOCKS_MAX 4
+
+/* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a moment before it reads
+ * again, so that one read, one pass and one write serve many, here and in the server. A quiet loop never waits. */
+#define GATHER_NS 250000L       /* how long */
+#define GATHER_WINDOW_NS 4000000LL
+#define GATHER_MESSAGES 32      /* this many within a window are load */
 
 struct sock {
     struct loop *loop;
@@ -22,7 +29,7 @@ struct sock {
     int fd;               /* -1: none */
     uint32_t events;
     bool added;
-    bool used;
+    atomic_bool used; /* nc is set, for good */
     atomic_bool want_write; /* nats.c has something in its buffer */
 };
 
@@ -43,6 +50,9 @@ struct loop {
     struct loop_timer **heap; /* 1-based binary heap by due_ns */
     int heap_count, heap_cap;
     struct sock socks[SOCKS_MAX];
+    int64_t window_ns; /* start of the window in which messages are counted */
+    int window_messages;
+    bool busy;         /* the last window was one of load */
     struct sub *subs; /* in the order of loop_subscribe; only ever added to */
     int sub_count, sub_cap;
 };
@@ -84,6 +94,7 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     pthread_mutex_init(&l->lock, &attr);
     pthread_mutexattr_destroy(&attr);
     for (int i = 0; i < SOCKS_MAX; i++) {
+        l->socks[i].loop = l;
         l->socks[i].fd = -1;
         pthread_mutex_init(&l->socks[i].lock, NULL);
     }
@@ -274,8 +285,10 @@ static void deliver(struct loop *l, const struct sock *s)
     for (int i = 0; i < l->sub_count; i++) {
         struct sub d = l->subs[i];
         natsMsg *msg;
-        while (d.nc == s->nc && natsSubscription_NextMsg(&msg, d.sub, 0) == NATS_OK)
+        while (d.nc == s->nc && natsSubscription_NextMsg(&msg, d.sub, 0) == NATS_OK) {
+            l->window_messages++;
             d.handler(d.nc, d.sub, msg, d.closure);
+        }
     }
     loop_leave(l);
 }
@@ -299,6 +312,20 @@ static void serve_sock(struct sock *s, uint32_t events)
     }
 }
 
+static void gather(struct loop *l)
+{
+    int64_t now = loop_now_ns(l);
+    if (now - l->window_ns >= GATHER_WINDOW_NS) {
+        l->busy = l->window_messages >= GATHER_MESSAGES && now - l->window_ns < 2 * GATHER_WINDOW_NS;
+        l->window_ns = now;
+        l->window_messages = 0;
+    }
+    if (l->busy) {
+        struct timespec pause = {.tv_nsec = GATHER_NS};
+        nanosleep(&pause, NULL);
+    }
+}
+
 int loop_run(struct loop *l)
 {
     struct epoll_event events[8];
@@ -311,6 +338,7 @@ int loop_run(struct loop *l)
         int timeout_ms = run_timers(l);
         for (int i = 0; i < SOCKS_MAX && l->socks[i].used; i++)
             flush(&l->socks[i]);
+        gather(l);
         int n = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr != NULL) {
@@ -373,9 +401,10 @@ natsStatus loop_attach(void **user_data, void *loop, natsConnection *nc, natsSoc
     if (s == NULL)
         return NATS_INSUFFICIENT_BUFFER;
     pthread_mutex_lock(&s->lock);
-    s->used = true;
-    s->loop = l;
-    s->nc = nc;
+    if (!atomic_load(&s->used)) {
+        s->nc = nc;
+        atomic_store(&s->used, true);
+    }
     s->fd = socket; /* a former one was closed by nats.c, which took it out of epoll */
     s->events = 0;
     s->added = false;

@@ -40,6 +40,8 @@ struct follow {
     uint64_t heard_asked;
     uint64_t target_seq; /* what the reading under way makes safe */
     uint64_t heard_target;
+    uint64_t told_seq;  /* last sequence as told by the last check; what was stored by then is heard by the next one */
+    bool gap;           /* it was not: read again */
     char created[40];
 };
 
@@ -145,7 +147,9 @@ static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
     if (err == AX_OK && !f->again) {
         f->safe_seq = f->target_seq;
         f->heard_safe = f->heard_target;
+        f->told_seq = f->safe_seq;
         f->whole = true;
+        f->gap = false;
         log_debug("view is whole", "stream=%s seq=%" PRIu64, f->stream, f->safe_seq);
         return;
     }
@@ -181,7 +185,6 @@ static void fit_filter(struct follow *f, int64_t max_age_ns)
 static void start_reading(struct follow *f, const struct stream_info *info)
 {
     struct known *k = f->known;
-    f->whole = false;
     f->target_seq = info->last_seq;
     f->heard_target = f->heard_asked;
     if (info->last_seq <= f->safe_seq) {
@@ -212,18 +215,27 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
     }
     if (f->place == KNOWN_DONE)
         fit_filter(f, info->max_age_ns);
-    if (f->whole && f->counts && info->last_seq - f->safe_seq > f->heard - f->heard_safe) {
-        log_warn("records not heard, reading them again", "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream,
-                 info->last_seq - f->safe_seq, f->heard - f->heard_safe);
-        metric_add(k->ing->counters.gaps, 1);
-        f->whole = false;
-    }
-    if (!f->whole) {
+    f->told_seq = info->last_seq;
+    if (!f->whole || f->gap)
         start_reading(f, info);
+}
+
+/* The stream had told_seq at the last check. Were as many messages heard since as it had grown by then? Not asked at the
+ * moment of the answer, which overtakes what is still on its way to us. */
+static void check_heard(struct follow *f)
+{
+    uint64_t grown = f->told_seq - f->safe_seq;
+    if (!f->whole || !f->counts || f->told_seq <= f->safe_seq)
+        return;
+    if (grown > f->heard - f->heard_safe) {
+        log_warn("records not heard, reading them again", "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream, grown,
+                 f->heard - f->heard_safe);
+        metric_add(f->known->ing->counters.gaps, 1);
+        f->gap = true;
         return;
     }
-    f->safe_seq = info->last_seq;
-    f->heard_safe = f->heard_asked;
+    f->safe_seq = f->told_seq;
+    f->heard_safe += grown;
 }
 
 /* Asks how far the stream is; on_info decides what has to be read. */
@@ -261,8 +273,10 @@ static void on_check(void *arg)
     struct known *k = arg;
     int64_t now = loop_now_ns(k->ing->loop);
     for (int i = 0; i < FOLLOWED; i++) {
-        if (k->follows[i].reader == NULL)
-            sync_one(&k->follows[i]);
+        if (k->follows[i].reader != NULL)
+            continue;
+        check_heard(&k->follows[i]);
+        sync_one(&k->follows[i]);
     }
     if (now - k->expired_ns >= EXPIRE_NS && clock_is_set(k->ing->clock)) {
         k->expired_ns = now;

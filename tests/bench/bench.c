@@ -95,7 +95,7 @@ static void submit_one(struct bench *b)
 static void submit(struct bench *b)
 {
     long limit = b->idle ? 1 : b->window;
-    while (b->submitted - b->worked < limit && pipeline_room(b->pipeline) > 1 && (b->again > 0 || b->submitted < b->n)) {
+    while (b->submitted - b->again - b->worked < limit && pipeline_room(b->pipeline) > 1 && (b->again > 0 || b->submitted < b->n)) {
         if (b->again > 0)
             b->again--;
         else
