@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
             break;
         }
         const char *why = nats_GetLastError(NULL), *hint = strstr(why, "retry in ");
-        printf("err_code=%d %s\n", (int) code, why);
+        fprintf(stderr, "err_code=%d %s\n", (int) code, why);
         if (code != 0 && hint == NULL)
             return 1; /* the task itself is wrong, sending it again cannot help */
         if (hint != NULL)

@@ -5,5 +5,5 @@
 # work done by hand. A script that must not lose a task acknowledges after its work: `ax work POOL --exec CMD` does.
 pool=$1 count=${2:-1}
 while [ "$count" -gt 0 ]; do
-    nats consumer next AX_WORK "$pool" --ack --wait 30s && count=$((count - 1))
+    nats consumer next AX_WORK "$pool" --ack --timeout 30s && count=$((count - 1))
 done

@@ -1,6 +1,7 @@
-// A worker with nats.go: greedy POOL consume|fetch SLOTS WORK_MS. "consume" is Consume() with its defaults, which asks for
-// 500 messages at once and works them one after the other; "fetch" is SLOTS goroutines that each take one at a time.
-// Prints "start KEY FENCE ATTEMPT NANOSECONDS" for each task.
+// A worker with nats.go: worker POOL consume|fetch|ahead SLOTS WORK_MS. "consume" is Consume() with its defaults, which
+// asks for 500 messages at once and works them one after the other; "fetch" is SLOTS workers that each take one at a time;
+// "ahead" is SLOTS workers that each ask for the next one while they work.
+// Prints "start KEY FENCE ATTEMPT NANOSECONDS" and "end KEY NANOSECONDS" for each task.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"log"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,6 +41,7 @@ func main() {
 		fmt.Printf("start %s %d %s %d\n", msg.Headers().Get("Ax-Key"), meta.Sequence.Stream,
 			msg.Headers().Get("Ax-Attempt"), time.Now().UnixNano())
 		time.Sleep(time.Duration(ms) * time.Millisecond)
+		fmt.Printf("end %s %d\n", msg.Headers().Get("Ax-Key"), time.Now().UnixNano())
 		if err := msg.Ack(); err != nil {
 			log.Print(err)
 		}
@@ -49,14 +52,23 @@ func main() {
 		}
 		select {}
 	}
+	pulls := 1
+	if mode == "ahead" {
+		pulls = 2
+	}
 	for range slots {
-		go func() {
-			for {
-				if msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second)); err == nil {
-					work(msg)
+		var one sync.Mutex // a worker works one task at a time
+		for range pulls {
+			go func() {
+				for {
+					if msg, err := consumer.Next(jetstream.FetchMaxWait(5 * time.Second)); err == nil {
+						one.Lock()
+						work(msg)
+						one.Unlock()
+					}
 				}
-			}
-		}()
+			}()
+		}
 	}
 	select {}
 }
