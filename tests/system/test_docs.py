@@ -1,0 +1,282 @@
+# The documentation and the code name the same things: commands, flags, variables, pool settings, headers, metrics,
+# streams, answers, functions and files. Each failure is a line with the name that is missing and where.
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.environ.get("AX_BIN_DIR") or sys.exit("AX_BIN_DIR is not set: the directory with ax, ax-ingress and ax-dispatch")
+PAGES = ["README.md", *sorted(os.path.relpath(f, ROOT) for f in glob.glob(os.path.join(ROOT, "docs/*.md")))]
+# Headers that the documentation shows as an example of what is refused.
+TYPOS = {"Ax-Dealy"}
+failures = []
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def sources(*patterns):
+    files = [f for p in patterns for f in glob.glob(os.path.join(ROOT, p), recursive=True) if os.path.isfile(f)]
+    assert files, patterns
+    return "\n".join(read(os.path.relpath(f, ROOT)) for f in sorted(files))
+
+
+docs = {page: read(page) for page in PAGES}
+everything = "\n".join(docs.values())
+
+
+def same(what, code, where, documented, extra_is_wrong=True):
+    """Names in the code must be in the documentation and, unless told otherwise, the other way round."""
+    assert code, f"no {what} found in the code: this test reads it wrongly"
+    assert documented, f"no {what} found in {where}: this test reads it wrongly"
+    for name in sorted(set(code) - set(documented)):
+        failures.append(f"{what} {name} is not documented in {where}")
+    for name in sorted(set(documented) - set(code)) if extra_is_wrong else ():
+        failures.append(f"{what} {name} is documented in {where} and does not exist")
+
+
+def section(page, title):
+    """The text under a heading, up to the next one of its level or above."""
+    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", docs[page], re.M | re.S)
+    if not found:
+        failures.append(f"heading {title!r} is missing in {page}")
+        return ""
+    return found[2]
+
+
+def rows(text, heading):
+    """First cells of the table whose first heading is `heading`."""
+    cells = []
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.M):
+        lines = table.splitlines()
+        if lines[0].split("|")[1].strip() == heading:
+            cells += [re.split(r"(?<!\\)\|", line)[1] for line in lines[2:]]
+    return cells
+
+
+def ticked(cells, pattern):
+    return [m for cell in cells for code in re.findall(r"`([^`]+)`", cell) for m in re.findall(pattern, code)]
+
+
+def program(name, *args):
+    path = os.path.join(BIN, name)
+    done = subprocess.run([path, *args], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, f"{name} {args}: {done.returncode} {done.stderr}"
+    return done.stdout
+
+
+LONG = r"--[a-z][a-z-]*"
+
+
+def help_flags(text):
+    """Flags at the beginning of a help line."""
+    return {flag for line in text.splitlines() if re.match(r"\s+-", line)
+            for flag in re.findall(LONG, line.split("  ")[1] if line.startswith("  ") else line)} | {
+        flag for flag in re.findall(rf"^\s+(?:-\w, |    )?({LONG})", text, re.M)}
+
+
+overview = program("ax", "help")
+commands = re.findall(r"^  ([a-z]+) +\S", overview.split("Flags")[0], re.M)
+commands = [c for c in commands if c != "help"]
+common = help_flags(overview.split("Flags", 1)[1])
+flags_of = {c: help_flags(program("ax", "help", c)) for c in commands}
+
+
+def check_commands():
+    same("command", commands, "docs/cli.md's list", ticked(rows(docs["docs/cli.md"], "command"), r"ax ([a-z]+)"))
+    for command in commands:
+        text = section("docs/cli.md", f"ax {command}")
+        same(f"flag of ax {command}", flags_of[command], f"docs/cli.md, ax {command}", ticked(rows(text, "flag"), LONG))
+    table = section("docs/cli.md", "Common flags")
+    same("flag", common, "docs/cli.md, Common flags", ticked(rows(table, "flag"), LONG))
+    same("flag", help_flags(program("ax-ingress", "--help")), "docs/cli.md, Common flags", ticked(rows(table, "flag"), LONG))
+    dispatch = help_flags(program("ax-dispatch", "--help"))
+    for flag in dispatch - common:
+        failures.append(f"flag {flag} of ax-dispatch is not documented in docs/cli.md")
+    same("flag that ax-dispatch does not take", common - dispatch, "docs/cli.md",
+         re.findall(LONG, re.search(r"`ax-dispatch` all but (.*?)\.", table)[1]))
+    variables = re.findall(r"\((NATS_[A-Z]+|AX_[A-Z_]+)[;)]", overview)
+    same("variable", variables, "docs/cli.md, Common flags",
+         [m for line in table.splitlines() if line.startswith("|") for m in re.findall(r"`((?:NATS|AX)_[A-Z_]+)`", line)])
+    for code in re.findall(r"Exit codes: (.*)", overview)[0].split(", "):
+        number = code.split()[0]
+        if not re.search(rf"\b{number} ", docs["docs/cli.md"].split("## ")[0]):
+            failures.append(f"exit code {number} is not documented in docs/cli.md")
+
+
+def used_lines():
+    """What the pages tell people to type: code spans, and lines of blocks."""
+    for page, text in docs.items():
+        for span in re.findall(r"`([^`\n]+)`", text):
+            yield page, span
+        for line in re.findall(r"^    (?:\$ )?(.+)$", text, re.M):
+            yield page, line
+
+
+def check_used():
+    for page, line in used_lines():
+        found = re.match(r"(?:build/bin/)?ax ([a-z]+)\b(?![-.])(.*)", line)
+        if not found or found[1] in ("help", "ready"):
+            continue
+        command, rest = found[1], re.sub(r"'[^']*'|\"[^\"]*\"", "", found[2])
+        if command not in commands:
+            failures.append(f"{page}: `{line}`: there is no command ax {command}")
+            continue
+        for flag in re.findall(rf"(?<!\S)\[?({LONG})", rest.split("#")[0]):
+            if flag not in flags_of[command] | common | {"--help"}:
+                failures.append(f"{page}: `{line}`: ax {command} has no flag {flag}")
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.M))
+    for page, line in used_lines():
+        for target in re.findall(r"^(?:sudo )?make ([a-z]+)\b", line):
+            if target not in targets:
+                failures.append(f"{page}: `{line}`: the Makefile has no target {target}")
+
+
+def check_settings():
+    fields = re.search(r"fields\[\] = \{(.*?)\n\};", read("src/core/settings.c"), re.S)[1]
+    names = re.findall(r'^\s*\{"([a-z_]+)"', fields, re.M)
+    same("pool setting", names, "README.md's table", ticked(rows(docs["README.md"], "pool setting"), r"^[a-z_]+$"))
+    pool = section("docs/cli.md", "ax pool")
+    same("pool setting", names, "docs/cli.md, ax pool",
+         re.findall(r"`([a-z_]+)`", re.search(r"Settings: (.*?);", pool, re.S)[1]))
+    for page, line in used_lines():
+        for name in re.findall(r"(?<=\s)([a-z_]{2,})=[\w.]+", line) if re.match(r"ax pool (add|set) ", line) else ():
+            if name not in names:
+                failures.append(f"{page}: `{line}`: there is no pool setting {name}")
+        if "kv put AX_POOLS" in line:
+            for name in re.findall(r'"([a-z_]+)":', line):
+                if name not in names:
+                    failures.append(f"{page}: `{line}`: there is no pool setting {name}")
+
+
+def check_headers():
+    defined = re.findall(r'#define HDR_[A-Z_]+ "([^"]+)"', read("src/core/names.h"))
+    ours = {h for h in defined if h.startswith("Ax-")}
+    same("header", ours, "docs/protocol.md", set(re.findall(r"\bAx-[A-Za-z-]*[A-Za-z]", docs["docs/protocol.md"])) - TYPOS)
+    for page, text in docs.items():
+        for name in set(re.findall(r"\bAx-[A-Za-z-]*[A-Za-z]", text)) - ours - TYPOS:
+            failures.append(f"header {name} is documented in {page} and does not exist")
+        for name in set(re.findall(r"`(Nats-[A-Z][A-Za-z-]*)`", text)) - set(defined):
+            failures.append(f"header {name} is documented in {page} and the code does not know it")
+    submit = re.search(r"submit_headers\[\] = \{(.*?)\}", read("src/core/task_submit.c"), re.S)[1]
+    constants = dict(re.findall(r'#define (HDR_[A-Z_]+) "([^"]+)"', read("src/core/names.h")))
+    table = rows(section("docs/protocol.md", "Headers, fields and limits"), "header")
+    same("header of a submission", [constants[c] for c in re.findall(r"HDR_[A-Z_]+", submit)],
+         "docs/protocol.md, Headers, fields and limits", ticked(table, r"^Ax-.*"))
+
+
+def check_answers():
+    protocol = docs["docs/protocol.md"]
+    codes = re.findall(r"#define ERR_CODE_[A-Z_]+ (\d+)", read("src/ingress/answer.h"))
+    same("err_code", codes, "docs/protocol.md, Errors",
+         re.findall(r"^\| \d+ \| (\d+) \|", section("docs/protocol.md", "Errors"), re.M))
+    counters = read("src/ingress/counters.h")
+    states = re.findall(r'X\(STATE_[A-Z]+, "([a-z]+)"\)', counters)
+    same("state", states, "docs/protocol.md, Answers",
+         ticked(rows(section("docs/protocol.md", "Answers"), "state"), r"^[a-z]+$"))
+    reasons = re.findall(r'X\(REFUSED_[A-Z_]+, "([a-z_]+)"\)', counters)
+    line = re.search(r"\| `ax_ingress_refused_total` .*", docs["docs/operating.md"])[0]
+    same("reason of refusal", reasons, "docs/operating.md", re.findall(r"`([a-z_]+)`", line.split("not taken:")[1]))
+    texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/find.c"), re.S)[1]
+    line = re.search(r"States: (.*)\.", section("docs/cli.md", "ax status"))[1]
+    same("state", re.findall(r'"([a-z]+)"', texts), "docs/cli.md, ax status", re.findall(r"`([a-z]+)`", line))
+    for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work_job.c"), re.S)[1]):
+        if name not in section("docs/cli.md", "ax work"):
+            failures.append(f"variable {name} of ax work is not documented in docs/cli.md")
+    # Every text of a refusal that begins with a word of its own.
+    answers = 0
+    for path in ("src/ingress/submit.c", "src/ingress/submit_steps.c"):
+        for text in re.findall(r'(?:verdict_error\(&v, [^"]*|refuse\(s, REFUSED_[A-Z_]+, )"([A-Za-z_-]+[: ])', read(path)):
+            answers += 1
+            if text not in protocol:
+                failures.append(f"answer beginning with {text!r} ({path}) is not documented in docs/protocol.md")
+    assert answers > 8, answers
+    for member in re.findall(r"^\s+[a-z0-9A-Z]+ ([a-z_]+) = \d+;", re.search(
+            r"message Reply \{(.*?)\n\}", read("schemas/ax/v1/task.proto"), re.S)[1], re.M):
+        if f"`{member}`" not in section("docs/protocol.md", "Protobuf"):
+            failures.append(f"field {member} of ax.v1.Reply is not documented in docs/protocol.md")
+
+
+def check_metrics():
+    code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/*.c", "src/dispatch/*.c")))
+    same("metric", code, "docs/operating.md", ticked(rows(section("docs/operating.md", "Metrics"), "name"), r"^ax_[a-z_]+$"))
+    for page, text in docs.items():
+        for name in set(re.findall(r"\bax_[a-z_]+_(?:total|bytes|ids|entries)\b|\bax_inflight\b", text)) - code:
+            failures.append(f"metric {name} is documented in {page} and does not exist")
+
+
+def check_streams():
+    streams = {os.path.basename(f)[:-len(".json")] for f in glob.glob(os.path.join(ROOT, "streams/*.json"))}
+    same("stream", streams, "docs/design.md", ticked(rows(section("docs/design.md", "Streams"), "stream"), r"^[A-Z_]+$"))
+    known = streams | {s[len("KV_"):] for s in streams if s.startswith("KV_")} | set(re.findall(
+        r"\bAX_[A-Z0-9_]+\b", sources("src/**/*.[ch]", "scripts/**", "CMakeLists.txt", "Makefile", "tests/system/harness.py")))
+    for page, text in docs.items():
+        for name in set(re.findall(r"\b(?:KV_)?AX_[A-Z0-9_]+\b", text)) - known:
+            failures.append(f"{page}: {name} is neither a stream nor a variable")
+    stages = set(re.findall(r'"(?:\$KV\.)?(ax\.[a-z]+)[.%"]', sources("src/**/*.[ch]", "streams/*.json"))) - {
+        "ax.rank", "ax.on", "ax.max", "ax.v", "ax.lock"}
+    for stage in sorted(s for s in stages if not re.search(rf"\b{re.escape(s)}\b", everything)):
+        failures.append(f"subject {stage}.… is not documented")
+    for key in ("ax.rank", "ax.on_full", "ax.max_later"):
+        if key not in docs["README.md"]:
+            failures.append(f"metadata {key} is not documented in README.md")
+
+
+def anchors(text):
+    """As GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", t.replace("`", "").lower()).replace(" ", "-") for t in titles}
+
+
+def check_links():
+    links = 0
+    for page, text in docs.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            links += 1
+            path, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(ROOT, os.path.dirname(page), path)) if path else os.path.join(ROOT, page)
+            if not os.path.exists(full):
+                failures.append(f"{page}: link to {target}: there is no such file")
+            elif anchor and anchor not in anchors(read(os.path.relpath(full, ROOT))):
+                failures.append(f"{page}: link to {target}: there is no such heading")
+    assert links > 20, links
+    for page in PAGES[1:]:
+        if f"({page}" not in docs["README.md"]:
+            failures.append(f"README.md does not link to {page}")
+
+
+def check_functions():
+    named = re.findall(r"`((?:core|ingress|dispatch|cli)/\w+\.[ch])(?::(\w+))?`", everything)
+    assert len(named) > 30, len(named)
+    for path, function in sorted(set(named)):
+        if not os.path.exists(os.path.join(ROOT, "src", path)):
+            failures.append(f"src/{path} is named in the documentation and does not exist")
+        elif function and not re.search(rf"^(?:\w[\w *]*[ *])?{function}\(", read(f"src/{path}"), re.M):
+            failures.append(f"function {function} is not in src/{path}, where the documentation says it is")
+
+
+def check_snippets():
+    """The README's snippets call what the tested examples call."""
+    kinds = {"python": "examples/python/*.py", "go": "examples/go/*/main.go", "js": "examples/node/*.mjs"}
+    for kind, pattern in kinds.items():
+        blocks = re.findall(rf"^```{kind}\n(.*?)^```", docs["README.md"], re.M | re.S)
+        if len(blocks) < 2:
+            failures.append(f"README.md has no {kind} snippet of a producer and a worker")
+        called = set(re.findall(r"\.(\w+)\(", "\n".join(blocks)))
+        for name in sorted(called - set(re.findall(r"\.(\w+)\(", sources(pattern)))):
+            failures.append(f"README.md's {kind} snippet calls {name}, which {pattern} does not")
+
+
+for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_metrics, check_streams,
+              check_links, check_functions, check_snippets):
+    check()
+for failure in failures:
+    print(failure)
+print(f"{len(PAGES)} pages, {len(failures)} failures")
+sys.exit(1 if failures else 0)
