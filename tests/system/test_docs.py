@@ -119,7 +119,7 @@ def used_lines():
 
 def check_used():
     for page, line in used_lines():
-        found = re.match(r"(?:build/bin/)?ax ([a-z]+)\b(?![-.])(.*)", line)
+        found = re.match(r"(?:build/bin/)?ax ([a-z][a-z-]*)(?![.\w])(.*)", line)
         if not found or found[1] in ("help", "ready"):
             continue
         command, rest = found[1], re.sub(r"'[^']*'|\"[^\"]*\"", "", found[2])
