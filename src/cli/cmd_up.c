@@ -48,6 +48,7 @@ struct up {
     int64_t port, http_port;
     char url[128];
     char **environment;
+    char url_entry[160], level_entry[64]; /* of the environment */
     int signals, parent, lock;
     natsConnection *nc;
     struct http *http;
@@ -150,7 +151,7 @@ static int make_store(struct up *u, const char *given)
 }
 
 /* Children talk to our server, whatever the caller's environment says about another one. */
-static char **make_environment(const struct up *u)
+static char **make_environment(struct up *u)
 {
     static const char *const drop[] = {"NATS_URL=", "NATS_CREDS=", "NATS_USER=", "NATS_PASSWORD=",
                                        "NATS_CA=",  "NATS_CERT=",  "NATS_KEY=",  "AX_LOG_LEVEL="};
@@ -165,9 +166,13 @@ static char **make_environment(const struct up *u)
         if (!dropped)
             block[k++] = environ[i];
     }
-    if (!block || asprintf(&block[k++], "NATS_URL=%s", u->url) < 0 ||
-        asprintf(&block[k], "AX_LOG_LEVEL=%s", u->cli->options.log_level ? u->cli->options.log_level : "info") < 0)
+    if (!block)
         return NULL;
+    const char *level = u->cli->options.log_level;
+    snprintf(u->url_entry, sizeof u->url_entry, "NATS_URL=%s", u->url);
+    snprintf(u->level_entry, sizeof u->level_entry, "AX_LOG_LEVEL=%s", level ? level : "info");
+    block[k++] = u->url_entry;
+    block[k] = u->level_entry;
     return block;
 }
 

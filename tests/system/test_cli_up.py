@@ -1,5 +1,6 @@
 # ax up: ready line, health, a dead child comes back, clean stop, nothing left when it or its parent is killed, what was
 # stored is there again, and clear words for what cannot work.
+# ctest: sanitize=address
 import asyncio
 import json
 import os
