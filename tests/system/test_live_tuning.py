@@ -49,10 +49,13 @@ async def test(ax):
     worker = await ax.worker(handler=handler, pulls=8)
     await ax.settled(25, 20)
     await ax.cli("consumer", "edit", "AX_WORK", "email", "--max-pending", "3", "-f")
-    for i in range(8):
-        await ax.submit("x", f"slow-{i}")
     slow = lambda: sum(t.key.startswith("slow") for t in worker.starts)  # noqa: E731
+    for i in range(3):
+        await ax.submit("x", f"slow-{i}")
     await eventually(lambda: slow() == 3, 10)
+    await asyncio.sleep(1)  # by then dispatch must know
+    for i in range(3, 8):
+        await ax.submit("x", f"slow-{i}")
     await asyncio.sleep(1)  # nothing more may come
     assert slow() == 3 and await ax.messages("AX_WORK") <= 3, (slow(), await ax.messages("AX_WORK"))
     await ax.cli("consumer", "edit", "AX_WORK", "email", "--max-pending", "6", "-f")
