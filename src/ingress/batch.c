@@ -142,7 +142,7 @@ static void start(struct batch *b, size_t index)
     if (task_batch_get(&s->task, natsMsg_GetSubject(b->msg), b->unpacked, index, &p) == AX_OK)
         submit_start(s);
     else
-        submit_refuse(s, REFUSED_INVALID, &p);
+        submit_refuse_unread(s, natsMsg_GetSubject(b->msg), &p);
 }
 
 ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)

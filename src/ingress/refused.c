@@ -70,6 +70,8 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
         s = copy_headers(from, *out);
     if (s == NATS_OK)
         s = natsMsgHeader_Set(*out, HDR_TASK, id);
+    if (s == NATS_OK && task->priority[0] != '\0')
+        s = natsMsgHeader_Set(*out, HDR_PRIORITY, task->priority);
     return s;
 }
 
@@ -81,12 +83,12 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
     struct problem p;
     natsStatus s = NATS_OK;
     *out = NULL;
-    if (task->id[0] != '\0') {
+    if (task->id[0] != '\0')
         snprintf(id, sizeof id, "%s", task->id);
-        pool = task->pool;
-    } else {
+    else
         name_new_id(id);
-    }
+    if (task->pool[0] != '\0')
+        pool = task->pool;
     name_subject_dead(subject, pool, id);
     if (task->id[0] != '\0' && task_check_size(task, max_payload_bytes, &p) == AX_OK) {
         if (task_to_msg(task, subject, reply, out) != AX_OK)

@@ -257,6 +257,19 @@ void submit_refuse(struct submit *s, enum refusal why, const struct problem *p)
     submit_reject(s, why, &v);
 }
 
+void submit_refuse_unread(struct submit *s, const char *subject, const struct problem *p)
+{
+    struct problem ignored;
+    const void *body = s->batch != NULL ? s->task.body : NULL; /* the batch lives on; a single task has its message */
+    size_t bytes = s->batch != NULL ? s->task.body_bytes : 0;
+    memset(&s->task, 0, sizeof s->task);
+    s->task.body = body;
+    s->task.body_bytes = bytes;
+    if (name_parse_submit(subject, s->task.priority, s->task.pool, &ignored) != AX_OK)
+        s->task.priority[0] = s->task.pool[0] = '\0';
+    submit_refuse(s, REFUSED_INVALID, p);
+}
+
 /* ---- checks that need to know the server's state */
 
 static void refuse(struct submit *s, enum refusal why, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -424,8 +437,7 @@ void submit_take(struct ingress *ing, natsMsg *msg)
         submit_start(s);
         return;
     }
-    memset(&s->task, 0, sizeof s->task);
-    submit_refuse(s, REFUSED_INVALID, &p);
+    submit_refuse_unread(s, natsMsg_GetSubject(msg), &p);
 }
 
 /* Producers that have waited for too long hear that the outcome is unknown; the work goes on. */

@@ -60,6 +60,8 @@ bool submit_has_room(const struct submit *s);
 /* For batch.c: a blank submission; then either its task is set and it starts, or it is refused. */
 struct submit *submit_new(struct ingress *ing);
 void submit_start(struct submit *s);
+/* Its task could not be read; the subject may still name the pool. */
+void submit_refuse_unread(struct submit *s, const char *subject, const struct problem *p);
 void submit_refuse(struct submit *s, enum refusal why, const struct problem *p);
 
 #endif
