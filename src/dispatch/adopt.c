@@ -1,6 +1,8 @@
 /* Rule 8: on start a dispatcher reads AX_WORK and adopts what it finds, so that a restart runs nothing again. Hand-offs
- * whose queue message is gone (a dispatcher died between its ack and the removal) are swept. */
+ * whose queue message is gone (a dispatcher died between its ack and the removal) are swept. What the former dispatcher
+ * held without having handed it off is given back (a nak on its behalf), so that it does not wait for its lease. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,10 @@ struct adoption {
     struct pool *pool;
     uint64_t *seqs; /* AX_WORK sequences adopted, whose queue messages are then looked for */
     size_t count, cap, next, pending;
+    int queue;        /* the queue whose held messages are being given back */
+    uint64_t consumer_seq;
+    int64_t held;     /* how many of them there are still */
+    struct reader *reader;
     struct loop_timer timer;
 };
 
@@ -26,6 +32,7 @@ struct check {
 };
 
 static void check_more(void *arg);
+static void give_back_next(struct adoption *a);
 
 static void finish(struct adoption *a)
 {
@@ -96,6 +103,73 @@ static void check_more(void *arg)
         a->next++;
     }
     if (a->next == a->count && a->pending == 0)
+        give_back_next(a);
+}
+
+/* ---- what the former dispatcher held and had not handed off ---- */
+
+static void on_queue_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void) err;
+    (void) last_seq;
+    struct adoption *a = arg;
+    a->reader = NULL;
+    a->queue++;
+    give_back_next(a);
+}
+
+/* The oldest messages of a queue are the held ones. A nak for one that nobody holds is ignored by the server. */
+static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) subject;
+    (void) msg;
+    struct adoption *a = arg;
+    struct queue *q = a->pool->queues[a->queue];
+    struct run *r = NULL;
+    char ack[SUBJECT_MAX_CHARS];
+    HASH_FIND(by_seq, q->runs, &seq, sizeof seq, r);
+    if (r != NULL)
+        return;
+    /* The server goes by the stream's sequence; consumer sequence 1 is within its bounds check only while nothing was
+     * acked, so the highest delivered one is named. */
+    snprintf(ack, sizeof ack, "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream, a->pool->name, seq,
+             a->consumer_seq, time_ns);
+    natsConnection_PublishString(a->pool->dispatch->nc, ack, "-NAK");
+    if (--a->held <= 0) {
+        reader_cancel(a->reader);
+        on_queue_end(a, AX_OK, seq);
+    }
+}
+
+static void on_queue_info(void *arg, const struct answer *answer)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    struct queue *q = p->queues[a->queue];
+    char filter[SUBJECT_MAX_CHARS];
+    json_t *root = answer->err != AX_OK ? NULL
+                                        : json_loadb(natsMsg_GetData(answer->reply),
+                                                     (size_t) natsMsg_GetDataLength(answer->reply), 0, NULL);
+    a->held = json_integer_value(json_object_get(root, "num_ack_pending")) - (int64_t) HASH_CNT(by_seq, q->runs);
+    a->consumer_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "delivered"), "consumer_seq"));
+    json_decref(root);
+    snprintf(filter, sizeof filter, "ax.queue.%s.%s.>", q->priority, p->name);
+    struct reader_events events = {on_held, on_queue_end, a};
+    if (a->held <= 0 || reader_start(&a->reader, p->dispatch->nc, p->dispatch->pipeline, p->dispatch->loop, q->stream, filter,
+                                     1, &events) != AX_OK)
+        on_queue_end(a, AX_OK, 0); /* without it they wait for their lease */
+}
+
+static void give_back_next(struct adoption *a)
+{
+    struct pool *p = a->pool;
+    char api[128];
+    if (a->queue == p->queue_count) {
+        finish(a);
+        return;
+    }
+    snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
+    if (pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) != AX_OK)
         finish(a);
 }
 

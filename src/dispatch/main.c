@@ -42,6 +42,8 @@ static void drain(struct dispatch *d)
     struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
     atomic_store(&d->stopping, true);
     loop_enter(d->loop);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        pool_give_back(p);
     loop_timer_start(d->loop, &w.timer, DRAIN_CHECK_MS, on_drain, &w);
     loop_leave(d->loop);
     loop_run(d->loop);

@@ -116,6 +116,11 @@ static void on_queue_message(void *arg, natsMsg *msg)
         return;
     }
     clock_learn(&p->dispatch->clock, meta.timestamp_ns);
+    if (atomic_load(&p->dispatch->stopping)) { /* a pull was still open */
+        natsConnection_PublishString(p->dispatch->nc, reply, "-NAK");
+        natsMsg_Destroy(msg);
+        return;
+    }
     q->behind = meta.pending;
     HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof meta.stream_seq, r);
     bool stale = r != NULL && r->stored_ns != meta.timestamp_ns; /* of a former stream of this name */
@@ -504,6 +509,18 @@ void pool_set_provisioned(struct pool *p)
     if (!p->adopted && !p->adopting)
         pool_adopt(p);
     pool_pump(p);
+}
+
+void pool_give_back(struct pool *p)
+{
+    for (int i = 0; i < p->queue_count; i++) {
+        puller_want(p->queues[i]->puller, 0);
+        while (p->queues[i]->staged_head != NULL) {
+            struct run *r = p->queues[i]->staged_head;
+            natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK");
+            run_free(r);
+        }
+    }
 }
 
 void pool_reconnected(struct pool *p)

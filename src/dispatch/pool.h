@@ -97,6 +97,8 @@ void pool_on_max_deliveries(struct pool *p, uint64_t work_seq);
 /* Once a second: leases, lapsed runs, the consumer's info. */
 void pool_tick(struct pool *p);
 void pool_reconnected(struct pool *p);
+/* Stopping: what is held and not handed off goes back to the queues at once. */
+void pool_give_back(struct pool *p);
 /* AX_WORK was recreated: nothing that was in it is to pass for done. */
 void pool_work_recreated(struct pool *p);
 
