@@ -53,7 +53,7 @@ async def test(ax):
     for i in range(3):
         await ax.submit("x", f"slow-{i}")
     await eventually(lambda: slow() == 3, 10)
-    await asyncio.sleep(1)  # by then dispatch must know
+    await asked(ax)
     for i in range(3, 8):
         await ax.submit("x", f"slow-{i}")
     await asyncio.sleep(1)  # nothing more may come
@@ -91,6 +91,19 @@ async def test(ax):
     await ax.cli("consumer", "edit", "AX_WORK", "email", "--max-deliver", "5", "-f")
     await eventually(lambda: repaired(ax), 15, "max_deliver repaired")
     assert "max_deliver" in ax.dispatch.log() + ax.ingress.log()
+
+
+async def asked(ax):
+    """Waits until dispatch has read the consumer's settings (there is no advisory of a change)."""
+    heard = asyncio.Event()
+
+    async def on_request(msg):
+        heard.set()
+    nc = await ax.connect("listener")
+    await nc.subscribe("$JS.API.CONSUMER.INFO.AX_WORK.email", cb=on_request)
+    await asyncio.wait_for(heard.wait(), 6 * SLOW)
+    await nc.close()
+    await asyncio.sleep(0.1)  # the answer's way back
 
 
 async def lease(ax, low, high):
