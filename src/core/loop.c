@@ -18,7 +18,7 @@
 
 /* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a moment before it reads
  * again, so that one read, one pass and one write serve many, here and in the server. A quiet loop never waits. */
-#define GATHER_NS 250000L       /* how long */
+#define GATHER_NS 500000L       /* how long */
 #define GATHER_WINDOW_NS 4000000LL
 #define GATHER_MESSAGES 32      /* this many within a window are load */
 
