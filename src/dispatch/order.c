@@ -52,6 +52,8 @@ void order_taken(struct pool *p, const struct run *r)
     }
     if (!was_top)
         p->share_credit -= 1;
-    else if (lower_waits && p->share_credit < 1)
+    else if (!lower_waits)
+        p->share_credit = 0; /* the lowest with tasks was served in its turn: nobody starves */
+    else if (p->share_credit < 1)
         p->share_credit += p->settings.share;
 }

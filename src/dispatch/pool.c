@@ -16,6 +16,8 @@
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
 #define INFO_WAIT_MS 3000
+/* Given back when stopping, with a delay: without one it would come straight back to the pulls we still have open. */
+#define NAK_LATER "-NAK {\"delay\":300000000}"
 #define MARGIN_NS 2000000000LL
 
 void queue_stage(struct run *r, bool front)
@@ -117,7 +119,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
     }
     clock_learn(&p->dispatch->clock, meta.timestamp_ns);
     if (atomic_load(&p->dispatch->stopping)) { /* a pull was still open */
-        natsConnection_PublishString(p->dispatch->nc, reply, "-NAK");
+        natsConnection_PublishString(p->dispatch->nc, reply, NAK_LATER);
         natsMsg_Destroy(msg);
         return;
     }
@@ -517,7 +519,7 @@ void pool_give_back(struct pool *p)
         puller_want(p->queues[i]->puller, 0);
         while (p->queues[i]->staged_head != NULL) {
             struct run *r = p->queues[i]->staged_head;
-            natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK");
+            natsConnection_PublishString(p->dispatch->nc, r->lease, NAK_LATER);
             run_free(r);
         }
     }

@@ -13,6 +13,8 @@
 #include "ingress/lane.h"
 #include "ingress/stream_info.h"
 
+/* Given back with a delay: without one it would come straight back to the pulls we still have at the server. */
+#define NAK_LATER "-NAK {\"delay\":1000000000}"
 #define WINDOW 256
 #define TICK_MS 100
 #define LEASE_NS 8000000000LL /* renewed this often; the consumer's ack_wait is 30 s */
@@ -340,6 +342,10 @@ static void on_message(void *arg, natsMsg *msg)
     struct task t = {0};
     struct held *h = calloc(1, sizeof *h);
     const char *reply = natsMsg_GetReply(msg);
+    if (reply != NULL && !f->running) { /* for a pull of ours that the server still had */
+        natsConnection_PublishString(ing->nc, reply, NAK_LATER);
+        reply = NULL;
+    }
     if (h == NULL || reply == NULL) {
         natsMsg_Destroy(msg);
         free(h);
@@ -418,7 +424,7 @@ static void give_back(struct feeder *f, struct list *l)
     while (l->head != NULL) {
         struct held *h = l->head;
         list_remove(l, h);
-        natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "-NAK");
+        natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), NAK_LATER);
         drop(f, h);
     }
 }
