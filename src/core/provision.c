@@ -6,9 +6,11 @@
 #include <time.h>
 
 #include "core/connect.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/provision_json.h"
 
+#define TOGETHER_NS 2000000000LL /* streams younger than this were made in the same go */
 #define MIN_MAX_BYTES (16LL << 20)
 #define NS_PER_MINUTE 60000000000LL
 #define QUEUE_SUBJECT_PREFIX "ax.queue."
@@ -150,6 +152,22 @@ static bool stream_exists(natsConnection *nc, const char *stream)
     return true;
 }
 
+/* AX_WORK's sequences are the fencing tokens, which must never come again: one that replaces a deleted AX_WORK starts
+ * where no former one can have got to, at the server's time in microseconds. 0: this is the first one, made together with
+ * the other streams. */
+static int64_t first_seq_of_another(natsConnection *nc)
+{
+    json_t *reply;
+    int64_t now_ns, created_ns;
+    if (provision_json(nc, "STREAM.INFO." STREAM_DONE, NULL, &reply, NULL, NULL) != AX_OK) return 0;
+    const char *ts = json_string_value(json_object_get(reply, "ts"));
+    const char *created = json_string_value(json_object_get(reply, "created"));
+    bool another = ts != NULL && created != NULL && clock_parse_rfc3339(ts, &now_ns) &&
+                   clock_parse_rfc3339(created, &created_ns) && now_ns - created_ns > TOGETHER_NS;
+    json_decref(reply);
+    return another ? now_ns / 1000 : 0;
+}
+
 /* *made: false when somebody else created it in the meantime. */
 static ax_err create_stream(natsConnection *nc, const struct provision_asset *asset, int replicas, bool *made,
                             struct problem *p)
@@ -161,6 +179,8 @@ static ax_err create_stream(natsConnection *nc, const struct provision_asset *as
         return problem_set(p, AX_E_PROTOCOL, "streams/%s.json line %d: %s", asset->name, where.line, where.text);
     }
     if (replicas > 1) json_object_set_new(config, "num_replicas", json_integer(replicas));
+    int64_t first_seq = strcmp(asset->name, STREAM_WORK) == 0 ? first_seq_of_another(nc) : 0;
+    if (first_seq > 0) json_object_set_new(config, "first_seq", json_integer(first_seq));
     char what[128];
     snprintf(what, sizeof what, "STREAM.CREATE.%s", asset->name);
 

@@ -35,7 +35,7 @@ static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void
         ack_parse_payload(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &a);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
-            pool_on_receipt(p, s.stream_seq, &a);
+            pool_on_receipt(p, s.stream_seq, s.timestamp_ns, &a);
             if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }

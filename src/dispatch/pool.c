@@ -277,10 +277,12 @@ static void receive(struct run *r, const struct ack_payload *a)
     }
 }
 
-void pool_on_receipt(struct pool *p, uint64_t w, const struct ack_payload *a)
+void pool_on_receipt(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack_payload *a)
 {
     struct run *r = NULL;
     HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
+    if (stored_ns < p->dispatch->work_epoch_ns)
+        return; /* a worker still had it from an AX_WORK that was deleted */
     if (r != NULL && r->state == RUN_RUNNING)
         receive(r, a);
     else if (r != NULL && r->state == RUN_ENDING && r->end != END_DONE && (a->kind == ACK_ACK || a->kind == ACK_NEXT))
@@ -535,9 +537,25 @@ void pool_reconnected(struct pool *p)
         pool_read_info(p);
 }
 
+/* What was kept by sequence belongs to the stream that is gone. */
+static void forget_sequences(struct pool *p)
+{
+    struct early *e, *next;
+    HASH_ITER(hh, p->early, e, next) {
+        HASH_DEL(p->early, e);
+        free(e);
+    }
+    struct late *l, *later;
+    HASH_ITER(hh, p->late, l, later) {
+        HASH_DEL(p->late, l);
+        free(l);
+    }
+}
+
 void pool_work_recreated(struct pool *p)
 {
     struct run *r, *tmp;
+    forget_sequences(p);
     /* Those that are being looked at find out by themselves: an answer for them is on its way. */
     HASH_ITER(by_work, p->by_work, r, tmp) {
         if (r->state == RUN_RUNNING && r->epoch_ns != p->dispatch->work_epoch_ns)
@@ -558,16 +576,7 @@ void pool_free(struct pool *p)
         puller_free(q->puller);
         free(q);
     }
-    struct early *e, *next;
-    HASH_ITER(hh, p->early, e, next) {
-        HASH_DEL(p->early, e);
-        free(e);
-    }
-    struct late *l, *later;
-    HASH_ITER(hh, p->late, l, later) {
-        HASH_DEL(p->late, l);
-        free(l);
-    }
+    forget_sequences(p);
     demand_forget(&p->demand);
     loop_timer_stop(p->dispatch->loop, &p->pump_timer);
     free(p);

@@ -89,9 +89,9 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps);
 void pool_set_provisioned(struct pool *p);
 /* Hands over what can be handed over now, and asks the queues for more. */
 void pool_pump(struct pool *p);
-/* A worker's pull request, or receipt for AX_WORK sequence w. */
+/* A worker's pull request, or receipt for AX_WORK sequence w, which the server had stored at stored_ns. */
 void pool_on_pull(struct pool *p, const struct pull_request *r);
-void pool_on_receipt(struct pool *p, uint64_t work_seq, const struct ack_payload *a);
+void pool_on_receipt(struct pool *p, uint64_t work_seq, int64_t stored_ns, const struct ack_payload *a);
 /* The server gave up on w (max deliveries advisory): ack_wait has passed in silence, or the worker said nak. */
 void pool_on_max_deliveries(struct pool *p, uint64_t work_seq);
 /* Once a second: leases, lapsed runs, the consumer's info. */

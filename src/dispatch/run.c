@@ -158,7 +158,6 @@ void run_renew(struct run *r)
 void run_lose(struct run *r)
 {
     struct pool *p = r->pool;
-    pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
     run_uncount(r);
     run_set_work(r, 0);
     r->state = RUN_LOST;

@@ -21,6 +21,8 @@ async def test(ax):
         await ax.submit("x", f"k{i}")
     await eventually(lambda: held(ax, 8), 10, "tasks are at work")
     first = {t.key for t in worker.starts}
+    highest = max(t.fence for t in worker.starts)
+    held_before = len(worker.starts)
     assert (await ax.api("STREAM.DELETE.AX_WORK")).get("success")
     await eventually(lambda: ax.consumer("AX_WORK", "email"), 15, "AX_WORK and its consumer are there again")
     assert await ax.done() == 0, "something passed for done that no worker finished"
@@ -30,6 +32,8 @@ async def test(ax):
     finished = {t.key for t in worker.finished}
     assert len(finished) == COUNT, f"{COUNT - len(finished)} recorded as done without a worker's ack"
     assert first <= finished
+    lowest = min(t.fence for t in worker.starts[held_before:])
+    assert lowest > highest, f"fencing token {lowest} came after {highest}"
 
     # The same while no dispatcher looks.
     release.clear()
