@@ -390,8 +390,8 @@ static int run(struct work *w, int signals)
             else if (fds[i].revents)
                 job_read(owners[i]);
         }
-        if (fds[0].revents)
-            read_signals(w, signals);
+        /* Signals first, and whatever poll saw: what has not started when a stop comes does not start. */
+        read_signals(w, signals);
         if (fds[1].revents)
             take_mail(w);
     }
