@@ -14,6 +14,7 @@
 #define SUBJECT_MAX_CHARS 160 /* longest subject AX itself builds, NUL included */
 
 #define SUBMIT_PREFIX "ax.submit."
+#define CANCEL_PREFIX "ax.cancel."
 #define DEFAULT_POOL "default"
 
 #define STREAM_WORK "AX_WORK"
@@ -47,6 +48,8 @@
 #define HDR_AT "Ax-At"
 #define HDR_CRON "Ax-Cron"
 #define HDR_TIME_ZONE "Ax-Time-Zone"
+#define HDR_OVERLAP "Ax-Overlap"
+#define HDR_TIMEOUT "Ax-Timeout"
 #define HDR_LEASE "Ax-Lease"           /* hand-off: ack subject of the queue message */
 #define HDR_RETRY_AFTER "Ax-Retry-After"
 #define HDR_SCHEMA "Ax-Schema"

@@ -58,6 +58,21 @@ static bool is_for_people(const char *subject) {
     return strncmp(subject, "ax.work.", 8) == 0 || strncmp(subject, "ax.dead.", 8) == 0;
 }
 
+static bool may_be_schedule(const char *subject) {
+    return strncmp(subject, "ax.later.", 9) == 0 || strncmp(subject, "ax.due.", 7) == 0;
+}
+
+static natsStatus set_schedule(const struct task *t, natsMsg *msg) {
+    natsStatus s = natsMsgHeader_Set(msg, HDR_CRON, t->cron);
+    if (s == NATS_OK && t->time_zone) {
+        s = natsMsgHeader_Set(msg, HDR_TIME_ZONE, t->time_zone);
+    }
+    if (s == NATS_OK && t->overlap != TASK_OVERLAP_DEFAULT) {
+        s = natsMsgHeader_Set(msg, HDR_OVERLAP, t->overlap == TASK_OVERLAP_SKIP ? "skip" : "queue");
+    }
+    return s;
+}
+
 /* Each header costs nats.c several allocations, and the server its bytes: what says nothing beyond subject and default
  * is left out. */
 static natsStatus set_headers(const struct task *t, const char *subject, natsMsg *msg) {
@@ -89,6 +104,12 @@ static natsStatus set_headers(const struct task *t, const char *subject, natsMsg
     }
     if (s == NATS_OK && t->expires_ns > 0) {
         s = set_time(msg, HDR_EXPIRES, t->expires_ns);
+    }
+    if (s == NATS_OK && t->timeout_ms > 0) {
+        s = set_duration(msg, HDR_TIMEOUT, t->timeout_ms);
+    }
+    if (s == NATS_OK && t->cron && may_be_schedule(subject)) {
+        s = set_schedule(t, msg);
     }
     for (size_t i = 0; s == NATS_OK && i < t->header_count; i++) {
         s = natsMsgHeader_Add(msg, t->headers[i].name, t->headers[i].value);

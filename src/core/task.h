@@ -18,11 +18,16 @@
 #define TASK_DELAY_MAX_MS (365LL * 24 * 3600 * 1000)
 #define TASK_BACKOFF_MIN_MS 1
 #define TASK_BACKOFF_MAX_MS 3600000
+#define TASK_TIMEOUT_MIN_MS 1000
+#define TASK_TIMEOUT_MAX_MS (24LL * 3600 * 1000)
 #define TASK_HEADERS_MAX 128 /* pass-through header values */
 #define TASK_BATCH_MAX 1000  /* tasks of a batch: its answer must fit into a message, too */
 /* Room AX keeps in a message for headers of its own, beyond key and pass-through headers: lease, msg id, schedule,
  * attempt, reason … at their longest. A task whose body and headers leave less than this of max_payload is refused. */
 #define TASK_RESERVE_BYTES 2048
+
+/* What a firing of a recurring task does while the last one is unfinished. */
+enum task_overlap { TASK_OVERLAP_DEFAULT /* not given: skip */, TASK_OVERLAP_SKIP, TASK_OVERLAP_QUEUE };
 
 struct task_header {
     const char *name;
@@ -38,14 +43,17 @@ struct task {
     uint32_t timeouts; /* earlier attempts that ended in silence */
     int32_t max_retry; /* retries after the first attempt; -1: not given (the pool's default) */
     int64_t backoff_ms; /* base; 0: not given (the pool's default) */
+    int64_t timeout_ms; /* whole run of an attempt; 0: none */
     int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
     int64_t expires_ns; /* AX time; 0: none */
     int64_t expires_in_ms; /* submit only: Ax-Expires given as a duration from now; the caller, who has the clock, turns
                             * it into expires_ns; 0: none */
     int64_t delay_ms;   /* submit only; -1: none */
     int64_t at_ns;      /* submit only, AX time; 0: none */
-    const char *cron;   /* submit only; NULL: none */
-    const char *time_zone; /* submit only; NULL: none */
+    /* A schedule: in a submission, in ax.later and ax.due; never in a task that runs. */
+    const char *cron;      /* NULL: none */
+    const char *time_zone; /* NULL: none */
+    enum task_overlap overlap;
     const void *body;
     size_t body_bytes;
     struct task_header *headers; /* pass-through, owned array; names and values borrowed */
@@ -89,7 +97,7 @@ ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct p
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and the headers every
  * stage carries: Ax-Key, Ax-Attempt (if > 1), Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if
- * given), Ax-Submitted, Ax-Expires; on ax.work and ax.dead Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the
+ * given), Ax-Submitted, Ax-Expires, Ax-Timeout; on ax.later and ax.due Ax-Cron, Ax-Time-Zone and Ax-Overlap; on ax.work and ax.dead Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the
  * subject says them. The caller adds the stage's own with natsMsgHeader_Set and owns *out. */
 ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out);
 

@@ -93,6 +93,8 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
         {"cron", m->cron, task_rule_cron},
         {"time_zone", m->time_zone, task_rule_time_zone},
         {"expires", m->expires, task_rule_expires},
+        {"overlap", m->overlap, task_rule_overlap},
+        {"timeout", m->timeout, task_rule_timeout},
     };
     ax_err err = AX_OK;
     for (size_t i = 0; err == AX_OK && i < sizeof fields / sizeof *fields; i++) {
@@ -170,7 +172,7 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
         err = take_headers(t, m, p);
     }
     if (err == AX_OK) {
-        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "key"};
+        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap", "key"};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {

@@ -79,6 +79,24 @@ ax_err task_rule_backoff(struct task *t, const char *field, const char *value, s
     return AX_OK;
 }
 
+ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p) {
+    int64_t ms;
+    if (!clock_parse_duration(value, TASK_TIMEOUT_MAX_MS, &ms) || ms < TASK_TIMEOUT_MIN_MS) {
+        return refuse(p, field, value,
+                      "a duration from 1s to 24h in whole numbers with a unit (ms, s, m, h), such as 5m");
+    }
+    t->timeout_ms = ms;
+    return AX_OK;
+}
+
+ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p) {
+    if (strcmp(value, "skip") != 0 && strcmp(value, "queue") != 0) {
+        return refuse(p, field, value, "skip or queue");
+    }
+    t->overlap = *value == 's' ? TASK_OVERLAP_SKIP : TASK_OVERLAP_QUEUE;
+    return AX_OK;
+}
+
 #define DURATION_ALLOWED \
     "a duration from 1ms to 365d in whole numbers with a unit (ms, s, m, h, d), such as 90s or 1h30m"
 #define TIME_ALLOWED "an RFC 3339 time with seconds and zone and without leap second, such as 2030-01-31T09:00:00Z"
@@ -207,6 +225,14 @@ ax_err task_rule_together(const struct task *t, const struct task_field_names *n
     if (t->time_zone && !t->cron) {
         return problem_set(p, AX_E_INVALID, "%s is given without %s, the only thing it has a meaning for",
                            names->time_zone, names->cron);
+    }
+    if (t->overlap != TASK_OVERLAP_DEFAULT && !t->cron) {
+        return problem_set(p, AX_E_INVALID, "%s is given without %s, the only thing it has a meaning for",
+                           names->overlap, names->cron);
+    }
+    if (t->cron && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
+        return problem_set(p, AX_E_INVALID, "%s: a key of %zu bytes is not allowed with %s; it must have 1 to %d",
+                           names->key, strlen(t->key), names->cron, TASK_CRON_KEY_MAX_BYTES);
     }
     return AX_OK;
 }

@@ -10,6 +10,8 @@
 
 #define TASK_CRON_MAX_CHARS 256
 #define TASK_ZONE_MAX_CHARS 64
+/* A firing's key is that of its schedule, "@" and a time. */
+#define TASK_CRON_KEY_MAX_BYTES (KEY_MAX_BYTES - 32)
 #define TASK_HEADER_NAME_MAX 256
 
 /* A value for an error text: in quotes, cut, ASCII only, so that it cannot spoil the JSON of the answer. */
@@ -23,15 +25,17 @@ ax_err task_rule_delay(struct task *t, const char *field, const char *value, str
 ax_err task_rule_at(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_cron(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_time_zone(struct task *t, const char *field, const char *value, struct problem *p);
+ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p);
+ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_expires(struct task *t, const char *field, const char *value, struct problem *p);
 
 /* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind: "header" or
  * "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value, struct problem *p);
 
-/* What only shows when all fields are known. Names in the order delay, at, cron, time zone, key. */
+/* What only shows when all fields are known. Names in the order delay, at, cron, time zone, overlap, key. */
 struct task_field_names {
-    const char *delay, *at, *cron, *time_zone, *key;
+    const char *delay, *at, *cron, *time_zone, *overlap, *key;
 };
 ax_err task_rule_together(const struct task *t, const struct task_field_names *names, struct problem *p);
 

@@ -32,6 +32,8 @@ static void take_ax_header(struct task *t, const char *name, const char *value) 
         task_rule_backoff(t, name, value, NULL);
     } else if (strcmp(name, HDR_SUBMITTED) == 0) {
         t->submitted = number(value, 0, INT64_MAX, 0);
+    } else if (strcmp(name, HDR_TIMEOUT) == 0) {
+        task_rule_timeout(t, name, value, NULL);
     } else if (strcmp(name, HDR_EXPIRES) == 0) {
         int64_t ns;
         t->expires_ns = clock_parse_rfc3339(value, &ns) && ns > 0 ? ns : 0;
@@ -40,14 +42,33 @@ static void take_ax_header(struct task *t, const char *name, const char *value) 
     }
 }
 
+static void take_cron_header(struct task *t, const char *name, const char *value) {
+    if (strcmp(name, HDR_CRON) == 0) {
+        task_rule_cron(t, name, value, NULL);
+    } else if (strcmp(name, HDR_TIME_ZONE) == 0) {
+        task_rule_time_zone(t, name, value, NULL);
+    } else if (strcmp(name, HDR_OVERLAP) == 0) {
+        task_rule_overlap(t, name, value, NULL);
+    }
+}
+
+struct reading {
+    struct task *task;
+    bool may_be_schedule;
+};
+
 static ax_err take_header(void *arg, const struct task_header_value *h) {
-    struct task *t = arg;
+    struct reading *r = arg;
+    struct task *t = r->task;
     if (!h->whole) {
         return AX_OK;
     }
     if (task_header_is_ax(h->name)) {
         if (h->index == 0) {
             take_ax_header(t, h->name, h->value);
+            if (r->may_be_schedule) {
+                take_cron_header(t, h->name, h->value);
+            }
         }
         return AX_OK;
     }
@@ -71,7 +92,8 @@ ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, st
     strcpy(t->id, names.id);
     t->body = natsMsg_GetData(msg);
     t->body_bytes = (size_t)natsMsg_GetDataLength(msg);
-    if (task_headers_each(msg, take_header, t) == AX_E_NOMEM) {
+    struct reading r = {t, strcmp(names.stage, "later") == 0 || strcmp(names.stage, "due") == 0};
+    if (task_headers_each(msg, take_header, &r) == AX_E_NOMEM) {
         task_clear(t);
         return problem_set(p, AX_E_NOMEM, "out of memory");
     }

@@ -7,7 +7,8 @@
 #include "core/task_rules.h"
 
 static const char *const submit_headers[] = {HDR_KEY,     HDR_DELAY,   HDR_AT,      HDR_CRON,  HDR_TIME_ZONE,
-                                             HDR_BACKOFF, HDR_EXPIRES, HDR_MAX_RETRY, HDR_SCHEMA};
+                                             HDR_BACKOFF, HDR_EXPIRES, HDR_MAX_RETRY, HDR_SCHEMA,
+                                             HDR_OVERLAP, HDR_TIMEOUT};
 #define SUBMIT_HEADER_COUNT (sizeof submit_headers / sizeof *submit_headers)
 
 struct submission {
@@ -30,6 +31,7 @@ static ax_err take_ax_header(struct task *t, const struct task_header_value *h, 
         {HDR_KEY, task_rule_key},           {HDR_DELAY, task_rule_delay}, {HDR_AT, task_rule_at},
         {HDR_MAX_RETRY, task_rule_max_retry}, {HDR_CRON, task_rule_cron},   {HDR_TIME_ZONE, task_rule_time_zone},
         {HDR_EXPIRES, task_rule_expires},   {HDR_BACKOFF, task_rule_backoff},
+        {HDR_OVERLAP, task_rule_overlap},   {HDR_TIMEOUT, task_rule_timeout},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (strcmp(h->name, rules[i].name) == 0) {
@@ -108,7 +110,8 @@ ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p) {
         }
     }
     if (err == AX_OK) {
-        static const struct task_field_names names = {HDR_DELAY, HDR_AT, HDR_CRON, HDR_TIME_ZONE, HDR_MSG_ID};
+        static const struct task_field_names names = {HDR_DELAY,     HDR_AT,      HDR_CRON,
+                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_MSG_ID};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {

@@ -42,7 +42,7 @@ def field(number, value):
 
 
 FIELDS = {"body": 1, "key": 2, "priority": 3, "pool": 4, "max_retry": 5, "backoff": 6, "delay": 7, "at": 8, "cron": 9,
-          "time_zone": 10, "expires": 11}
+          "time_zone": 10, "expires": 11, "overlap": 13, "timeout": 14}
 
 
 def task(headers=None, **fields):

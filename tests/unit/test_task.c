@@ -172,6 +172,7 @@ static void ax_headers_only_once(void **state) {
                    {"Ax-At", "2030-01-31T09:00:00Z"}, {"Ax-Max-Retry", "1"},
                    {"Ax-Backoff", "1s"},  {"Ax-Expires", "5s"},
                    {"Ax-Cron", "* * *"},  {"Ax-Time-Zone", "UTC"},
+                   {"Ax-Overlap", "skip"}, {"Ax-Timeout", "5s"},
                    {"Nats-Msg-Id", "a"}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         refused(headers[i].name, "given 2 times", headers[i].name, headers[i].value, headers[i].name, headers[i].value,
@@ -274,6 +275,26 @@ static void at(void **state) {
     refused("Ax-Delay and Ax-At", "only one", "Ax-Delay", "5s", "Ax-At", "2030-01-31T09:00:00Z", NULL);
 }
 
+static void is_timeout_1s(const struct task *t) {
+    assert_int_equal(t->timeout_ms, 1000);
+}
+static void is_timeout_24h(const struct task *t) {
+    assert_int_equal(t->timeout_ms, 86400000);
+}
+
+static void timeout(void **state) {
+    (void)state;
+    accepted("Ax-Timeout", "1s", is_timeout_1s);
+    accepted("Ax-Timeout", "1000ms", is_timeout_1s);
+    accepted("Ax-Timeout", "24h", is_timeout_24h);
+    accepted("Ax-Timeout", "1d", is_timeout_24h);
+    static const char *const bad[] = {"0s", "0", "-1s", "999ms", "24h1ms", "2d", "30", "1.5s", "soon"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refused("Ax-Timeout: ", bad[i], "Ax-Timeout", bad[i], NULL);
+        refused("Ax-Timeout: ", "1s to 24h", "Ax-Timeout", bad[i], NULL);
+    }
+}
+
 static void is_expires_2030(const struct task *t) {
     assert_int_equal(t->expires_ns, 1896080400LL * 1000000000);
     assert_int_equal(t->expires_in_ms, 0);
@@ -321,6 +342,35 @@ static void cron(void **state) {
     memset(zone, 'z', sizeof zone);
     zone[65] = '\0';
     refused("Ax-Time-Zone", "1 to 64", "Ax-Time-Zone", zone, "Ax-Cron", "* * *", "Ax-Key", "k", NULL);
+}
+
+static void cron_overlap_and_key(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        enum task_overlap overlap;
+    } good[] = {{"skip", TASK_OVERLAP_SKIP}, {"queue", TASK_OVERLAP_QUEUE}};
+    for (size_t i = 0; i < 2; i++) {
+        natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Overlap", good[i].value, "Ax-Key", "k", NULL);
+        struct task t;
+        assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+        assert_int_equal(t.overlap, good[i].overlap);
+        natsMsg_Destroy(msg);
+    }
+    refused("Ax-Overlap: \"Skip\"", "skip or queue", "Ax-Cron", "@hourly", "Ax-Overlap", "Skip", "Ax-Key", "k", NULL);
+    refused("Ax-Overlap: \"queued\"", "skip or queue", "Ax-Overlap", "queued", NULL);
+    refused("Ax-Overlap is given", "without Ax-Cron", "Ax-Overlap", "skip", NULL);
+
+    char key[482];
+    memset(key, 'k', sizeof key);
+    key[481] = '\0';
+    refused("Nats-Msg-Id: a key of 481 bytes", "1 to 480", "Ax-Cron", "@hourly", "Ax-Key", key, NULL);
+    key[480] = '\0';
+    natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Key", key, NULL);
+    struct task t;
+    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(t.overlap, TASK_OVERLAP_DEFAULT);
+    natsMsg_Destroy(msg);
 }
 
 static int count_header(const struct task *t, const char *name, const char *value) {
@@ -487,6 +537,7 @@ static void stored_task_comes_back_as_written(void **state) {
                      .backoff_ms = 1500,
                      .submitted = 1896080400000000001,
                      .expires_ns = 1896080400000000007,
+                     .timeout_ms = 90000,
                      .body = "a\0b",
                      .body_bytes = 3,
                      .headers = pass,
@@ -506,6 +557,7 @@ static void stored_task_comes_back_as_written(void **state) {
         }
         assert_string_equal(header_of(msg, "Ax-Backoff"), "1500ms");
         assert_string_equal(header_of(msg, "Ax-Expires"), "2030-01-31T09:00:00.000000007Z");
+        assert_string_equal(header_of(msg, "Ax-Timeout"), "90s");
         /* of the stage, not of the task */
         natsMsgHeader_Set(msg, "Ax-Lease", "$JS.ACK.x");
         natsMsgHeader_Set(msg, "Ax-Reason", "why");
@@ -524,11 +576,46 @@ static void stored_task_comes_back_as_written(void **state) {
         assert_int_equal(back.backoff_ms, 1500);
         assert_int_equal(back.submitted, t.submitted);
         assert_int_equal(back.expires_ns, t.expires_ns);
+        assert_int_equal(back.timeout_ms, 90000);
+        assert_null(back.cron);
         assert_int_equal(back.delay_ms, -1);
         assert_int_equal(back.body_bytes, 3);
         assert_memory_equal(back.body, "a\0b", 3);
         assert_int_equal(back.header_count, 3);
         assert_int_equal(count_header(&back, "Multi", "2"), 1);
+        task_clear(&back);
+        natsMsg_Destroy(msg);
+    }
+}
+
+/* In AX_LATER only: a firing that runs must not look like its schedule, or its retry would be taken for one. */
+static void schedules_are_carried_in_later_only(void **state) {
+    (void)state;
+    struct task t = {.id = "abc", .priority = "high", .pool = "email", .key = "k", .attempt = 1, .max_retry = -1,
+                     .cron = "0 30 9 * * 1-5", .time_zone = "Europe/Zurich", .overlap = TASK_OVERLAP_QUEUE};
+    static const struct {
+        const char *subject;
+        bool carried;
+    } stages[] = {{"ax.later.high.email.abc", true}, {"ax.due.high.email.abc", true}, {"ax.queue.high.email.abc", false},
+                  {"ax.spill.high.email.abc", false}, {"ax.work.email.abc", false}, {"ax.dead.email.abc", false}};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        natsMsg *msg = NULL;
+        struct task back;
+        assert_int_equal(task_to_msg(&t, stages[i].subject, NULL, &msg), AX_OK);
+        if (stages[i].carried) {
+            assert_string_equal(header_of(msg, "Ax-Overlap"), "queue");
+        } else {
+            assert_null(header_of(msg, "Ax-Cron"));
+            natsMsgHeader_Set(msg, "Ax-Cron", "@hourly"); /* by hand */
+        }
+        assert_int_equal(task_from_stored(&back, msg, NULL), AX_OK);
+        if (stages[i].carried) {
+            assert_string_equal(back.cron, t.cron);
+            assert_string_equal(back.time_zone, t.time_zone);
+            assert_int_equal(back.overlap, TASK_OVERLAP_QUEUE);
+        } else {
+            assert_null(back.cron);
+        }
         task_clear(&back);
         natsMsg_Destroy(msg);
     }
@@ -541,6 +628,7 @@ static void defaults_are_not_written(void **state) {
     assert_int_equal(task_to_msg(&t, "ax.queue.high.email.abc", NULL, &msg), AX_OK);
     static const char *const absent[] = {"Ax-Key",       "Ax-Timeouts", "Ax-Max-Retry", "Ax-Backoff",
                                          "Ax-Submitted", "Ax-Expires",  "Ax-Delay",     "Ax-Attempt",
+                                         "Ax-Timeout",   "Ax-Cron",     "Ax-Overlap",   "Ax-Time-Zone",
                                          "Ax-Priority",  "Ax-Task"};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         assert_null(header_of(msg, absent[i]));
@@ -568,7 +656,7 @@ static void stored_by_hand_takes_defaults(void **state) {
     natsMsg_Destroy(msg);
 
     msg = make("ax.work.email.abc", "", "Ax-Attempt", "0", "Ax-Timeouts", "-3", "Ax-Max-Retry", "many", "Ax-Backoff",
-               "2 weeks", "Ax-Submitted", "99999999999999999999", "Ax-Expires", "10m", "Ax-Priority", "no such",
+               "2 weeks", "Ax-Submitted", "99999999999999999999", "Ax-Expires", "10m", "Ax-Timeout", "1ms", "Ax-Priority", "no such",
                "Ax-Key", "", "Ax-Unknown", "x", "ax-attempt", "7", "X", "", "bad name", "v", "Status", "404", "Fine",
                "yes", NULL);
     assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
@@ -579,6 +667,7 @@ static void stored_by_hand_takes_defaults(void **state) {
     assert_int_equal(t.submitted, 0);
     assert_int_equal(t.expires_ns, 0);
     assert_int_equal(t.expires_in_ms, 0);
+    assert_int_equal(t.timeout_ms, 0);
     assert_string_equal(t.priority, "normal");
     assert_null(t.key);
     assert_int_equal(t.header_count, 1);
@@ -633,6 +722,7 @@ static void reserve_covers_the_longest_headers_of_ax(void **state) {
                      .backoff_ms = 3599999,
                      .submitted = INT64_MAX,
                      .expires_ns = INT64_MAX,
+                     .timeout_ms = TASK_TIMEOUT_MAX_MS - 1,
                      .key = "k"};
     memset(t.id, 'a', TASK_ID_CHARS);
     memset(t.priority, 'a', NAME_MAX_CHARS);
@@ -681,13 +771,16 @@ int main(void) {
         cmocka_unit_test(delay),
         cmocka_unit_test(at),
         cmocka_unit_test(expires),
+        cmocka_unit_test(timeout),
         cmocka_unit_test(cron),
+        cmocka_unit_test(cron_overlap_and_key),
         cmocka_unit_test(other_headers_pass_nats_ones_do_not),
         cmocka_unit_test(pass_through_headers_must_fit_the_wire),
         cmocka_unit_test(at_most_128_header_values),
         cmocka_unit_test(headers_that_the_client_library_misreads_are_refused),
         cmocka_unit_test(proto_messages_carry_no_headers_of_ax),
         cmocka_unit_test(stored_task_comes_back_as_written),
+        cmocka_unit_test(schedules_are_carried_in_later_only),
         cmocka_unit_test(defaults_are_not_written),
         cmocka_unit_test(stored_by_hand_takes_defaults),
         cmocka_unit_test(size_leaves_room_for_ax),

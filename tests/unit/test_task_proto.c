@@ -138,10 +138,14 @@ static void time_fields(void **state) {
     m = (Task)AX__V1__TASK__INIT;
     m.cron = "0 * * * * *";
     m.time_zone = "UTC";
+    m.overlap = "queue";
+    m.timeout = "5m";
     m.key = "k";
     unpacked = accepted(&m, &t, &packed);
     assert_string_equal(t.cron, "0 * * * * *");
     assert_string_equal(t.time_zone, "UTC");
+    assert_int_equal(t.overlap, TASK_OVERLAP_QUEUE);
+    assert_int_equal(t.timeout_ms, 300000);
     done(&t, unpacked, &packed);
 }
 
@@ -176,6 +180,9 @@ static void bad_fields_are_named(void **state) {
     REFUSED("expires", "\"soon\"", m.expires = "soon");
     REFUSED("cron", "printable", m.cron = "* \n *"; m.key = "k");
     REFUSED("cron is given without key", "needs a key", m.cron = "* * *");
+    REFUSED("timeout", "\"999ms\"", m.timeout = "999ms");
+    REFUSED("overlap", "skip or queue", m.overlap = "both");
+    REFUSED("overlap", "without cron", m.overlap = "skip");
     REFUSED("time_zone", "without cron", m.time_zone = "UTC");
     REFUSED("time_zone", "IANA", m.time_zone = "a b"; m.cron = "* * *"; m.key = "k");
     REFUSED("delay and at", "only one", m.delay = "1s"; m.at = "2030-01-31T09:00:00Z");
@@ -250,6 +257,7 @@ static void nul_in_text_is_refused(void **state) {
         size_t n;
         const char *says;
     } cases[] = {
+        {"\x6a\x03" "a\0b", 5, "overlap"},       {"\x72\x03" "1s\0", 5, "timeout"},
         {"\x12\x03" "a\0b", 5, "key"},           {"\x12\x01\0", 3, "key"},
         {"\x1a\x03" "a\0b", 5, "priority"},      {"\x22\x03" "a\0b", 5, "pool"},
         {"\x32\x03" "1s\0", 5, "backoff"},       {"\x3a\x03" "1s\0", 5, "delay"},
