@@ -211,8 +211,11 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
     struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt, t.timeouts);
+    int64_t timeout_ms = t.timeout_ms;
     task_clear(&t);
     if (r != NULL) {
+        r->task.timeout_ms = timeout_ms;
+        run_limit(r, (clock_ax_ns(&p->dispatch->clock) - time_ns) / 1000000);
         run_renew(r);
         keep(a, seq);
     }

@@ -8,15 +8,14 @@
 
 #include "core/backoff.h"
 #include "core/log.h"
-#include "core/record.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool.h"
+#include "dispatch/records.h"
 #include "dispatch/run.h"
 
 #define GET_WAIT_MS 5000
 #define ACK_WAIT_MS 5000
 #define DELETE_WAIT_MS 5000
-#define BUCKET_WINDOW_MS (7LL * 24 * 3600 * 1000)
 
 static void leave_to_lease(struct run *r, const char *step, const char *why)
 {
@@ -27,28 +26,6 @@ static void leave_to_lease(struct run *r, const char *step, const char *why)
 }
 
 /* ---- finished: AX_DONE record, then the queue message ---- */
-
-static void write_record(struct pool *p, const char *id, uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg,
-                         ax_err *err)
-{
-    struct dispatch *d = p->dispatch;
-    struct record rec = {.state = RECORD_DONE, .attempt = attempt, .fence = fence, .finished_ns = clock_ax_ns(&d->clock)};
-    char subject[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], ttl[24];
-    uint8_t buf[RECORD_MAX_BYTES];
-    natsMsg *msg = NULL;
-    snprintf(rec.pool, sizeof rec.pool, "%s", p->name);
-    record_subject(subject, id);
-    *err = pipeline_reserve(d->pipeline, reply);
-    if (*err != AX_OK)
-        return;
-    size_t n = record_pack(&rec, buf, sizeof buf);
-    if (natsMsg_Create(&msg, subject, reply, (const char *) buf, (int) n) == NATS_OK &&
-        p->settings.window_ms < BUCKET_WINDOW_MS) {
-        snprintf(ttl, sizeof ttl, "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
-        natsMsgHeader_Set(msg, HDR_TTL, ttl);
-    }
-    *err = pipeline_publish(d->pipeline, reply, msg, 0, cb, arg);
-}
 
 static void on_recorded(void *arg, const struct answer *a)
 {
@@ -67,11 +44,10 @@ static void on_recorded(void *arg, const struct answer *a)
 
 void run_finish(struct run *r)
 {
-    ax_err err;
     r->state = RUN_ENDING;
     r->end = END_DONE;
     run_uncount(r);
-    write_record(r->pool, r->task.id, r->task.attempt, r->work_seq, on_recorded, r, &err);
+    ax_err err = records_write(r->pool, RECORD_DONE, r->task.id, r->task.attempt, r->work_seq, on_recorded, r);
     if (err != AX_OK)
         leave_to_lease(r, "record", ax_err_text(err));
 }
@@ -86,10 +62,9 @@ static void on_late_recorded(void *arg, const struct answer *a)
 /* Rule 5: a late ack of a superseded attempt is honoured; the retry is dropped before its start. */
 void pool_on_late_ack(struct pool *p, const struct late *l)
 {
-    ax_err err;
     struct dispatch *d = p->dispatch;
     filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock)); /* first: the retry may be about to start */
-    write_record(p, l->id, l->attempt, l->work_seq, on_late_recorded, p, &err);
+    records_write(p, RECORD_DONE, l->id, l->attempt, l->work_seq, on_late_recorded, p);
     log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, l->id, p->name, l->work_seq);
 }
 
@@ -116,6 +91,8 @@ static void on_acked(void *arg, const struct answer *a)
     struct run *r = arg;
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
+    if (r->end == END_CANCELLED)
+        r->cancelled(r->cancel_arg, a->err == AX_OK, r->done_late);
     if (a->err != AX_OK) {
         leave_to_lease(r, "ack", ax_err_text(a->err));
         return;
@@ -126,23 +103,28 @@ static void on_acked(void *arg, const struct answer *a)
         int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
         pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, DELETE_WAIT_MS, on_removed,
                          NULL);
-        pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
+        if (r->end != END_CANCELLED) /* the key is free again: an ack must not take it */
+            pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
     }
     run_free(r);
     pool_pump(p);
 }
 
+static void ack_queue(struct run *r)
+{
+    if (pipeline_request(r->pool->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked, r) != AX_OK)
+        on_acked(r, &(struct answer){.err = AX_E_BUSY});
+}
+
 static void on_next_written(void *arg, const struct answer *a)
 {
     struct run *r = arg;
-    struct pool *p = r->pool;
     /* 10071 on AX_LATER: a schedule of this id is there already; it leads on just as well. */
     if (a->err != AX_OK && a->err_code != JSERR_WRONG_LAST_SEQ) {
         leave_to_lease(r, "next", a->description);
         return;
     }
-    if (pipeline_request(p->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked, r) != AX_OK)
-        leave_to_lease(r, "ack", "pipeline full");
+    ack_queue(r);
 }
 
 static natsStatus set_headers(natsMsg *msg, const char *const pairs[][2], int n)
@@ -275,18 +257,49 @@ void run_fail(struct run *r, const char *why, int64_t delay_ms)
     start_failing(r);
 }
 
+/* Tells a worker that listens to stop: whatever comes next has at least this token. */
+static void revoke(struct run *r)
+{
+    char subject[SUBJECT_MAX_CHARS], token[24];
+    snprintf(subject, sizeof subject, "ax.revoke.%s.%s", r->pool->name, r->task.id);
+    int n = snprintf(token, sizeof token, "%" PRIu64, r->work_seq + 1);
+    natsConnection_Publish(r->pool->dispatch->nc, subject, token, n);
+}
+
 void run_time_out(struct run *r)
 {
-    struct pool *p = r->pool;
-    char subject[SUBJECT_MAX_CHARS], token[24];
-    metric_add(p->m_timeouts, 1);
+    metric_add(r->pool->m_timeouts, 1);
     snprintf(r->reason, sizeof r->reason, "no receipt within ack wait");
-    snprintf(subject, sizeof subject, "ax.revoke.%s.%s", p->name, r->task.id);
-    int n = snprintf(token, sizeof token, "%" PRIu64, r->work_seq + 1); /* whatever comes next is at least this */
-    natsConnection_Publish(p->dispatch->nc, subject, token, n);
+    revoke(r);
     r->end = END_TIMED_OUT;
     r->delay_ms = -1;
     start_failing(r);
+}
+
+#define LIMIT_AGAIN_MS 100
+
+static void on_limit(void *arg)
+{
+    struct run *r = arg;
+    char took[48], why[120];
+    if (r->state == RUN_LOOKING) { /* what the look finds goes first */
+        loop_timer_start(r->pool->dispatch->loop, &r->limit, LIMIT_AGAIN_MS, on_limit, r);
+        return;
+    }
+    if (r->state != RUN_RUNNING)
+        return;
+    revoke(r);
+    metric_add(r->pool->m_overran, 1);
+    snprintf(why, sizeof why, "ran longer than its timeout of %s", clock_format_duration(r->task.timeout_ms, took));
+    run_fail(r, why, -1);
+}
+
+void run_limit(struct run *r, int64_t ran_ms)
+{
+    if (r->task.timeout_ms <= 0)
+        return;
+    int64_t left_ms = r->task.timeout_ms - ran_ms;
+    loop_timer_start(r->pool->dispatch->loop, &r->limit, left_ms > 0 ? left_ms : 0, on_limit, r);
 }
 
 void run_bury(struct run *r, const char *why)
@@ -295,4 +308,18 @@ void run_bury(struct run *r, const char *why)
         snprintf(r->reason, sizeof r->reason, "%s", why);
     r->end = END_BURIED;
     start_failing(r);
+}
+
+void run_cancel(struct run *r, void (*ended)(void *arg, bool gone, bool done), void *arg)
+{
+    if (r->state == RUN_STAGED)
+        queue_unstage(r);
+    if (r->work_seq != 0)
+        revoke(r);
+    r->state = RUN_ENDING;
+    r->end = END_CANCELLED;
+    r->cancelled = ended;
+    r->cancel_arg = arg;
+    run_uncount(r);
+    ack_queue(r);
 }

@@ -48,10 +48,12 @@ static void on_record(void *arg, ax_err err, const struct stored_msg *found)
     struct record rec;
     if (err == AX_OK)
         err = record_unpack(&rec, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
-    if (err == AX_OK) {
+    if (err == AX_OK && rec.state == RECORD_DONE) {
         give_back(r);
         run_drop(r);
         pool_pump(p);
+    } else if (err == AX_OK) {
+        publish(r); /* cancelled before: the key was free again */
     } else if (err == AX_E_NOT_FOUND) {
         filter_was_false(p->dispatch->filter);
         publish(r);
@@ -81,11 +83,13 @@ static void on_puback(void *arg, const struct answer *a)
     if (a->duplicate) {
         /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. */
         run_renew(r);
+        run_limit(r, 0);
         run_look(r);
         return;
     }
     metric_add(p->m_handed, 1);
     r->state = RUN_RUNNING;
+    run_limit(r, 0);
     if (r->task.attempt > 1) {
         char subject[SUBJECT_MAX_CHARS], token[24];
         snprintf(subject, sizeof subject, "ax.revoke.%s.%s", p->name, r->task.id);

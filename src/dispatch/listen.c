@@ -84,6 +84,24 @@ static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
     natsMsg_Destroy(msg);
 }
 
+/* ax.cancel.<pool>.<id>. A pool that is not ours is another dispatcher's to answer for. */
+static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    char name[NAME_MAX_CHARS + 1];
+    const char *rest = natsMsg_GetSubject(msg) + strlen(CANCEL_PREFIX);
+    const char *dot = strchr(rest, '.');
+    if (dot != NULL && name_is_valid_n(rest, (size_t) (dot - rest)) && name_is_task_id(dot + 1)) {
+        snprintf(name, sizeof name, "%.*s", (int) (dot - rest), rest);
+        struct pool *p = dispatch_pool(d, name);
+        if (p != NULL && p->ready)
+            cancel_start(p, dot + 1, natsMsg_GetReply(msg));
+    }
+    natsMsg_Destroy(msg);
+}
+
 ax_err listen_start(struct dispatch *d)
 {
     const struct {
@@ -97,6 +115,7 @@ ax_err listen_start(struct dispatch *d)
         {"$JS.EVENT.ADVISORY.STREAM.*.*", on_change},
         {"$JS.EVENT.ADVISORY.CONSUMER.DELETED.>", on_change},
         {POOLS_PREFIX ">", on_settings},
+        {CANCEL_PREFIX "*.*", on_cancel},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler, d);

@@ -245,8 +245,9 @@ static bool honour_late(struct pool *p, uint64_t w, const struct ack_payload *a)
     return true;
 }
 
-static void late_of_run(struct pool *p, const struct run *r)
+static void late_of_run(struct pool *p, struct run *r)
 {
+    r->done_late = true;
     struct late l = {.work_seq = r->work_seq, .attempt = r->task.attempt};
     snprintf(l.id, sizeof l.id, "%s", r->task.id);
     pool_on_late_ack(p, &l);
@@ -435,6 +436,7 @@ static void add_metrics(struct pool *p)
     COUNTER(m_retried, "ax_retried_total", "Further attempts scheduled.");
     COUNTER(m_dead, "ax_dead_total", "Dead letters written.");
     COUNTER(m_timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
+    COUNTER(m_overran, "ax_overran_total", "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(m_naks, "ax_naks_total", "Attempts the worker gave back.");
     COUNTER(m_duplicates, "ax_duplicates_dropped_total", "Tasks dropped before their start: done before.");
     COUNTER(m_late, "ax_late_acks_total", "Acks of superseded attempts that were honoured.");

@@ -74,7 +74,7 @@ struct pool {
     struct early *early;
     struct late *late;
     struct loop_timer pump_timer;
-    struct metric *m_handed, *m_done, *m_retried, *m_dead, *m_timeouts, *m_naks, *m_duplicates, *m_late, *m_inflight,
+    struct metric *m_handed, *m_done, *m_retried, *m_dead, *m_timeouts, *m_overran, *m_naks, *m_duplicates, *m_late, *m_inflight,
         *m_lapsed;
     struct pool *next;
 };
@@ -108,6 +108,9 @@ void pool_adopt(struct pool *p);
 
 /* Consumer INFO of AX_WORK/<pool>: ack_wait, max_ack_pending, waiting pulls, undelivered. */
 void pool_read_info(struct pool *p);
+
+/* cancel.c: removes the task wherever it is and answers on reply (NULL: nobody asks). */
+void cancel_start(struct pool *p, const char *id, const char *reply);
 
 struct queue *pool_queue(struct pool *p, const char *priority);
 struct queue *pool_queue_of_stream(struct pool *p, const char *stream);

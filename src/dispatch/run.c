@@ -121,6 +121,7 @@ void run_drop_content(struct run *r)
 
 void run_free(struct run *r)
 {
+    loop_timer_stop(r->pool->dispatch->loop, &r->limit);
     run_uncount(r);
     if (r->state == RUN_STAGED)
         queue_unstage(r);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "core/loop.h"
 #include "core/task.h"
 #include "dispatch/demand.h"
 
@@ -25,7 +26,7 @@ enum run_state {
     RUN_LOST,     /* AX_WORK was recreated: waits for its queue message to come again */
 };
 
-enum run_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED };
+enum run_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED, END_CANCELLED };
 
 struct run {
     struct pool *pool;
@@ -47,6 +48,10 @@ struct run {
     enum run_end end;
     int64_t delay_ms;      /* before the next attempt; -1: the backoff decides */
     char reason[256];
+    void (*cancelled)(void *arg, bool gone, bool done);
+    void *cancel_arg;
+    bool done_late;        /* END_CANCELLED: the worker's ack was heard meanwhile */
+    struct loop_timer limit; /* Ax-Timeout: end of the whole run, in-progress or not */
     struct run *prev, *next; /* queue->staged */
     UT_hash_handle by_seq;   /* queue->runs, by queue_seq */
     UT_hash_handle by_work;  /* pool->by_work, by work_seq */
@@ -86,6 +91,12 @@ void run_fail(struct run *r, const char *why, int64_t delay_ms);
 void run_time_out(struct run *r);                      /* silence: the same, with a limit of its own */
 void run_bury(struct run *r, const char *why);         /* dead letter at once */
 void run_drop(struct run *r);                          /* done before: ack the queue message, forget */
+/* The attempt has run since `ran_ms` ago: starts the clock of its Ax-Timeout, if it has one. */
+void run_limit(struct run *r, int64_t ran_ms);
+/* Ends a staged or running one for good, without a next attempt: revoke, ack the queue message, remove the hand-off.
+ * ended: called once when the queue message is gone (true), or when it could not be (false: the lease decides). A worker
+ * that acks meanwhile is recorded as done: *done tells. */
+void run_cancel(struct run *r, void (*ended)(void *arg, bool gone, bool done), void *arg);
 
 /* look.c */
 void run_look(struct run *r);     /* rules 3 and 7 */

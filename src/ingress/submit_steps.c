@@ -62,7 +62,8 @@ static bool is_record(const struct stored_msg *found)
     const char *v = NULL;
     if (natsMsgHeader_Get(found->msg, "Nats-Marker-Reason", &v) == NATS_OK)
         return false;
-    return record_unpack(&r, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg)) != AX_E_NOT_FOUND;
+    ax_err err = record_unpack(&r, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
+    return err != AX_E_NOT_FOUND && (err != AX_OK || r.state != RECORD_CANCELLED); /* a cancelled key is free again */
 }
 
 static void on_look(void *arg, ax_err err, const struct stored_msg *found)
