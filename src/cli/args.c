@@ -6,10 +6,9 @@
 #include "cli/cli.h"
 #include "core/clock.h"
 
-/* Flags that belong to the connection and are accepted after the command as well. "key" is missing on purpose: after
- * the command it is the task's key; the TLS key is given before it. */
-static const char *const common_flags[] = {"server", "creds",     "user",     "password",
-                                           "ca",     "cert",      "log-level", "replicas"};
+/* Flags that belong to the connection and are accepted after the command as well. */
+static const char *const common_flags[] = {"server",  "creds",  "user",      "password", "tlsca",
+                                           "tlscert", "tlskey", "log-level", "replicas"};
 
 static char server_flag[] = "--server";
 

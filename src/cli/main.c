@@ -27,7 +27,7 @@ static void print_overview(void)
     for (int i = 0; i < cli_command_count; i++)
         printf("  %-8s %s\n", cli_commands[i].name, cli_commands[i].summary);
     printf("  %-8s %s\n", "help", "Say more about a command: ax help COMMAND");
-    printf("\nFlags (before the command, those of the connection but --key also after it):\n");
+    printf("\nFlags (before the command, those of the connection also after it):\n");
     options_print_help(FOR_AX);
     printf("\nExit codes: 0 done, 1 failed, 2 wrong usage, 75 busy (try again later).\n");
 }
