@@ -12,139 +12,10 @@
 
 #define STAGE_MAX 512      /* queue messages held ready per priority */
 #define PIPELINE_SPARE 64  /* slots left for steps of ending */
-#define EARLY_MAX 8192
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
 #define INFO_WAIT_MS 3000
-/* Given back when stopping, with a delay: without one it would come straight back to the pulls we still have open. */
-#define NAK_LATER "-NAK {\"delay\":300000000}"
 #define MARGIN_NS 2000000000LL
-
-void queue_stage(struct run *r, bool front)
-{
-    struct queue *q = r->queue;
-    r->state = RUN_STAGED;
-    r->prev = front ? NULL : q->staged_tail;
-    r->next = front ? q->staged_head : NULL;
-    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r;
-    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r;
-    q->staged++;
-}
-
-void queue_unstage(struct run *r)
-{
-    struct queue *q = r->queue;
-    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r->next;
-    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r->prev;
-    r->prev = r->next = NULL;
-    q->staged--;
-}
-
-struct queue *pool_queue(struct pool *p, const char *priority)
-{
-    for (int i = 0; i < p->queue_count; i++) {
-        if (strcmp(p->queues[i]->priority, priority) == 0)
-            return p->queues[i];
-    }
-    return NULL;
-}
-
-struct queue *pool_queue_of_stream(struct pool *p, const char *stream)
-{
-    for (int i = 0; i < p->queue_count; i++) {
-        if (strcmp(p->queues[i]->stream, stream) == 0)
-            return p->queues[i];
-    }
-    return NULL;
-}
-
-/* ---- what the queues send ---- */
-
-static bool other_runs(struct pool *p, const char *id)
-{
-    struct run *r = NULL;
-    HASH_FIND(by_id, p->by_id, id, strlen(id), r);
-    return r != NULL;
-}
-
-/* The lease of a run we hold came back: it lapsed. */
-static void on_redelivery(struct run *r, natsMsg *msg)
-{
-    struct pool *p = r->pool;
-    run_set_lease(r, natsMsg_GetReply(msg));
-    natsMsg_Destroy(msg);
-    metric_add(p->m_lapsed, 1);
-    if (r->state != RUN_RUNNING)
-        return;
-    if (r->work_seq != 0)
-        run_look(r);
-    else if (r->reason[0] != '\0')
-        run_bury(r, r->reason); /* a step of ending got no answer before */
-    else
-        queue_stage(r, false);
-}
-
-static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta)
-{
-    struct pool *p = q->pool;
-    struct task_subject s;
-    if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && other_runs(p, s.id)) {
-        /* The same id under another priority: never two at once. When the first is done this one is dropped. */
-        natsConnection_PublishString(p->dispatch->nc, natsMsg_GetReply(msg), "-NAK {\"delay\":1000000000}");
-        natsMsg_Destroy(msg);
-        return;
-    }
-    struct run *r = run_new(q, msg, meta->stream_seq, meta->timestamp_ns);
-    if (r == NULL) {
-        log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64, p->name, q->stream,
-                  meta->stream_seq);
-        return;
-    }
-    if (r->reason[0] != '\0')
-        run_bury(r, r->reason);
-    else
-        queue_stage(r, false);
-}
-
-static void on_queue_message(void *arg, natsMsg *msg)
-{
-    struct queue *q = arg;
-    struct pool *p = q->pool;
-    struct ack_subject meta;
-    struct run *r = NULL;
-    const char *reply = natsMsg_GetReply(msg);
-    if (reply == NULL || !ack_parse_subject(reply, &meta)) {
-        natsMsg_Destroy(msg);
-        return;
-    }
-    clock_learn(&p->dispatch->clock, meta.timestamp_ns);
-    if (atomic_load(&p->dispatch->stopping)) { /* a pull was still open */
-        natsConnection_PublishString(p->dispatch->nc, reply, NAK_LATER);
-        natsMsg_Destroy(msg);
-        return;
-    }
-    q->behind = meta.pending;
-    HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof meta.stream_seq, r);
-    bool stale = r != NULL && r->stored_ns != meta.timestamp_ns; /* of a former stream of this name */
-    if (r != NULL && (r->state == RUN_LOST || (stale && (r->state == RUN_STAGED || r->state == RUN_RUNNING)))) {
-        run_free(r); /* the message is what counts */
-        r = NULL;
-    }
-    if (stale && r != NULL) { /* an answer for the old one is still on its way */
-        natsConnection_PublishString(p->dispatch->nc, reply, "-NAK {\"delay\":1000000000}");
-        natsMsg_Destroy(msg);
-    } else if (r != NULL)
-        on_redelivery(r, msg);
-    else
-        on_new(q, msg, &meta);
-    pool_pump(p);
-}
-
-static void on_queue_lost(void *arg)
-{
-    struct queue *q = arg;
-    dispatch_kick(q->pool->dispatch);
-}
 
 /* ---- the scheduler ---- */
 
@@ -209,132 +80,6 @@ void pool_on_pull(struct pool *p, const struct pull_request *r)
 {
     demand_add(&p->demand, r, p->settings.batch, loop_now_ns(p->dispatch->loop));
     pool_pump(p);
-}
-
-static void keep_early(struct pool *p, uint64_t w, const struct ack_payload *a)
-{
-    struct early *e = NULL;
-    HASH_FIND(hh, p->early, &w, sizeof w, e);
-    if (e == NULL) {
-        if (HASH_COUNT(p->early) >= EARLY_MAX) { /* hints may be lost: the oldest goes */
-            struct early *oldest = p->early;
-            HASH_DEL(p->early, oldest);
-            free(oldest);
-        }
-        e = calloc(1, sizeof *e);
-        if (e == NULL)
-            return;
-        e->work_seq = w;
-        HASH_ADD(hh, p->early, work_seq, sizeof e->work_seq, e);
-    }
-    e->payload = *a;
-    e->payload.next = NULL;
-}
-
-static bool honour_late(struct pool *p, uint64_t w, const struct ack_payload *a)
-{
-    struct late *l = NULL;
-    HASH_FIND(hh, p->late, &w, sizeof w, l);
-    if (l == NULL)
-        return false;
-    if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
-        pool_on_late_ack(p, l);
-        HASH_DEL(p->late, l);
-        free(l);
-    }
-    return true;
-}
-
-static void late_of_run(struct pool *p, struct run *r)
-{
-    r->done_late = true;
-    struct late l = {.work_seq = r->work_seq, .attempt = r->task.attempt};
-    snprintf(l.id, sizeof l.id, "%s", r->task.id);
-    pool_on_late_ack(p, &l);
-}
-
-static void receive(struct run *r, const struct ack_payload *a)
-{
-    struct pool *p = r->pool;
-    char why[300];
-    switch (a->kind) {
-    case ACK_ACK:
-    case ACK_NEXT:
-        run_finish(r);
-        break;
-    case ACK_NAK:
-        run_fail(r, "nak", a->delay_ms);
-        break;
-    case ACK_TERM:
-        snprintf(why, sizeof why, "terminated%s%s", a->reason[0] != '\0' ? ": " : "", a->reason);
-        run_bury(r, why);
-        break;
-    case ACK_PROGRESS:
-        r->active_ns = loop_now_ns(p->dispatch->loop);
-        run_renew(r);
-        break;
-    case ACK_UNKNOWN:
-        break;
-    }
-}
-
-void pool_on_receipt(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack_payload *a)
-{
-    struct run *r = NULL;
-    HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
-    if (stored_ns < p->dispatch->work_epoch_ns)
-        return; /* a worker still had it from an AX_WORK that was deleted */
-    if (r != NULL && r->state == RUN_RUNNING)
-        receive(r, a);
-    else if (r != NULL && r->state == RUN_ENDING && r->end != END_DONE && (a->kind == ACK_ACK || a->kind == ACK_NEXT))
-        /* Superseded while the retry is being written: rule 5 */
-        late_of_run(p, r);
-    else if (r == NULL && honour_late(p, w, a))
-        ;
-    else if (a->kind != ACK_PROGRESS && a->kind != ACK_UNKNOWN && (r == NULL || r->state == RUN_LOOKING))
-        keep_early(p, w, a); /* its PubAck is on the way, or a look is under way, or it is none of ours */
-    pool_pump(p);
-}
-
-void pool_check_early(struct pool *p, struct run *r)
-{
-    struct early *e = NULL;
-    HASH_FIND(hh, p->early, &r->work_seq, sizeof r->work_seq, e);
-    if (e == NULL)
-        return;
-    HASH_DEL(p->early, e);
-    receive(r, &e->payload);
-    free(e);
-}
-
-void pool_remember_late(struct pool *p, uint64_t w, const char *id, uint32_t attempt)
-{
-    struct late *l = NULL;
-    HASH_FIND(hh, p->late, &w, sizeof w, l);
-    if (l != NULL || w == 0)
-        return;
-    if (HASH_COUNT(p->late) >= LATE_MAX) {
-        struct late *oldest = p->late;
-        HASH_DEL(p->late, oldest);
-        free(oldest);
-    }
-    l = calloc(1, sizeof *l);
-    if (l == NULL)
-        return; /* one more ack unheard */
-    l->work_seq = w;
-    l->attempt = attempt;
-    snprintf(l->id, sizeof l->id, "%s", id);
-    HASH_ADD(hh, p->late, work_seq, sizeof l->work_seq, l);
-}
-
-void pool_on_max_deliveries(struct pool *p, uint64_t w)
-{
-    struct run *r = NULL;
-    HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
-    if (r == NULL || r->state != RUN_RUNNING)
-        return;
-    r->active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
-    run_look(r);
 }
 
 /* ---- leases and the consumer's info ---- */
@@ -473,24 +218,6 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->priority, y->priority);
 }
 
-static void add_queue(struct pool *p, const struct priority *pr)
-{
-    if (p->queue_count == PRIORITIES_MAX)
-        return;
-    struct queue *q = calloc(1, sizeof *q);
-    if (q == NULL)
-        return;
-    q->pool = p;
-    snprintf(q->priority, sizeof q->priority, "%s", pr->name);
-    snprintf(q->stream, sizeof q->stream, "%s", pr->stream);
-    struct puller_events events = {on_queue_message, on_queue_lost, q};
-    if (puller_new(&q->puller, p->dispatch->nc, p->dispatch->loop, q->stream, p->name, &events) != AX_OK) {
-        free(q);
-        return;
-    }
-    p->queues[p->queue_count++] = q;
-}
-
 void pool_set_priorities(struct pool *p, const struct priorities *ps)
 {
     for (int i = 0; i < p->queue_count; i++)
@@ -498,7 +225,7 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
     for (int i = 0; i < ps->count; i++) {
         struct queue *q = pool_queue(p, ps->list[i].name);
         if (q == NULL) {
-            add_queue(p, &ps->list[i]);
+            pool_add_queue(p, &ps->list[i]);
             q = pool_queue(p, ps->list[i].name);
         }
         if (q != NULL) {
@@ -539,25 +266,10 @@ void pool_reconnected(struct pool *p)
         pool_read_info(p);
 }
 
-/* What was kept by sequence belongs to the stream that is gone. */
-static void forget_sequences(struct pool *p)
-{
-    struct early *e, *next;
-    HASH_ITER(hh, p->early, e, next) {
-        HASH_DEL(p->early, e);
-        free(e);
-    }
-    struct late *l, *later;
-    HASH_ITER(hh, p->late, l, later) {
-        HASH_DEL(p->late, l);
-        free(l);
-    }
-}
-
 void pool_work_recreated(struct pool *p)
 {
     struct run *r, *tmp;
-    forget_sequences(p);
+    pool_forget_sequences(p);
     /* Those that are being looked at find out by themselves: an answer for them is on its way. */
     HASH_ITER(by_work, p->by_work, r, tmp) {
         if (r->state == RUN_RUNNING && r->epoch_ns != p->dispatch->work_epoch_ns)
@@ -578,7 +290,7 @@ void pool_free(struct pool *p)
         puller_free(q->puller);
         free(q);
     }
-    forget_sequences(p);
+    pool_forget_sequences(p);
     demand_forget(&p->demand);
     loop_timer_stop(p->dispatch->loop, &p->pump_timer);
     free(p);

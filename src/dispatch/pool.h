@@ -112,14 +112,20 @@ void pool_read_info(struct pool *p);
 /* cancel.c: removes the task wherever it is and answers on reply (NULL: nobody asks). */
 void cancel_start(struct pool *p, const char *id, const char *reply);
 
+/* Makes the queue of a priority, unless out of memory or places; the keeper comes by again. */
+void pool_add_queue(struct pool *p, const struct priority *pr);
 struct queue *pool_queue(struct pool *p, const char *priority);
 struct queue *pool_queue_of_stream(struct pool *p, const char *stream);
+/* Given back with a delay: without one it would come straight back to the pulls we still have open. */
+#define NAK_LATER "-NAK {\"delay\":300000000}"
 /* Unlinks r from its queue's staged list / puts it there (at the front when it was there before). */
 void queue_unstage(struct run *r);
 void queue_stage(struct run *r, bool front);
 /* Remembers a superseded hand-off, so that its late ack is honoured (rule 5). */
 void pool_remember_late(struct pool *p, uint64_t work_seq, const char *id, uint32_t attempt);
 void pool_on_late_ack(struct pool *p, const struct late *l);
+/* AX_WORK was recreated: what was kept by its sequences is void. */
+void pool_forget_sequences(struct pool *p);
 /* A hand-off got its sequence: was its receipt heard before? */
 void pool_check_early(struct pool *p, struct run *r);
 
