@@ -205,6 +205,10 @@ int cmd_submit(struct cli *c)
         {"delay", FLAG_TEXT, &f.delay, 0, 0, "DURATION", "run after a while"},
         {"at", FLAG_TEXT, &f.at, 0, 0, "TIME", "not before (RFC 3339)"},
         {"expires", FLAG_TEXT, &f.expires, 0, 0, "TIME|DURATION", "do not start later than this"},
+        {"timeout", FLAG_TEXT, &f.timeout, 0, 0, "DURATION", "the whole run of an attempt, 1s to 24h"},
+        {"cron", FLAG_TEXT, &f.cron, 0, 0, "EXPR", "run again and again: six fields, @every 10m, @hourly … (needs --key)"},
+        {"time-zone", FLAG_TEXT, &f.time_zone, 0, 0, "ZONE", "--cron: such as Europe/Zurich (default UTC)"},
+        {"overlap", FLAG_TEXT, &f.overlap, 0, 0, "WHAT", "--cron: skip (default) or queue while the last one is unfinished"},
         {"header", FLAG_LIST, &f.headers, 0, 0, "NAME:VALUE", "passed through to the worker; may be repeated"},
         {"wait", FLAG_OPTIONAL_MS, &f.wait_ms, 1, WAIT_FOREVER_MS, "DURATION", "wait for the end: exit 0 done, 1 dead"},
         {"retry-busy", FLAG_BOOL, &f.retry_busy, 0, 0, NULL, "queue full: keep offering the task"},
@@ -222,6 +226,8 @@ int cmd_submit(struct cli *c)
         return say(CLI_USAGE, "--key: %zu bytes given, allowed are 1 to %d", strlen(f.key), KEY_MAX_BYTES);
     if (f.lines && (c->argc || f.file || f.key || f.wait_ms))
         return say(CLI_USAGE, "--lines takes its tasks from stdin: no BODY, --file, --key or --wait with it");
+    if (f.cron && f.wait_ms)
+        return say(CLI_USAGE, "--wait is given with --cron, which has no end");
     bool from_stdin = !f.lines && !f.file && (c->argc == 0 || strcmp(c->argv[0], "-") == 0);
     if (f.file && c->argc)
         return say(CLI_USAGE, "the body is given twice: as an argument and as --file");

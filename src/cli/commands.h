@@ -10,6 +10,7 @@ int cmd_submit(struct cli *c);
 int cmd_work(struct cli *c);
 int cmd_status(struct cli *c);
 int cmd_cancel(struct cli *c);
+int cmd_cron(struct cli *c);
 int cmd_pool(struct cli *c);
 int cmd_dead(struct cli *c);
 
@@ -17,6 +18,7 @@ extern const char cmd_up_detail[];
 extern const char cmd_submit_detail[];
 extern const char cmd_work_detail[];
 extern const char cmd_cancel_detail[];
+extern const char cmd_cron_detail[];
 extern const char cmd_pool_detail[];
 extern const char cmd_dead_detail[];
 

@@ -15,6 +15,8 @@ const struct command cli_commands[] = {
     {"work", "POOL --exec CMD [FLAGS]", "Run a command for every task of a pool", cmd_work, cmd_work_detail},
     {"status", "[KEY|ID] [FLAGS]", "Say where a task is, or how many there are in every state", cmd_status, NULL},
     {"cancel", "KEY|ID [FLAGS]", "Cancel a task, wherever it is", cmd_cancel, cmd_cancel_detail},
+    {"cron", "ls | show KEY | pause KEY | resume KEY | rm KEY | run-now KEY", "Look at recurring tasks, pause, fire or remove them",
+     cmd_cron, cmd_cron_detail},
     {"pool", "ls | add NAME [k=v…] | set NAME k=v…", "List, add or tune pools", cmd_pool, cmd_pool_detail},
     {"dead", "ls [POOL] | show ID | retry ID|--all | drop ID|--all", "Look at dead letters, bring back or drop them",
      cmd_dead, cmd_dead_detail},

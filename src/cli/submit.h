@@ -12,6 +12,7 @@
 struct submit_flags {
     const char *priority, *pool, *key, *file;
     const char *max_retry, *backoff, *delay, *at, *expires; /* checked by ingress, which knows what is allowed */
+    const char *cron, *time_zone, *overlap, *timeout;        /* the same */
     struct flag_list headers;                                /* "Name: value" */
     int64_t wait_ms; /* 0: do not wait */
     int64_t inflight;

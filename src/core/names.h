@@ -35,6 +35,8 @@
 #define HDR_TTL "Nats-TTL"
 #define HDR_SCHEDULE "Nats-Schedule"
 #define HDR_SCHEDULE_TARGET "Nats-Schedule-Target"
+#define HDR_SCHEDULE_ZONE "Nats-Schedule-Time-Zone"
+#define HDR_SCHEDULE_NEXT "Nats-Schedule-Next" /* on what fell due: when a recurring schedule fires next */
 #define HDR_TASK "Ax-Task"
 #define HDR_KEY "Ax-Key"
 #define HDR_PRIORITY "Ax-Priority"
@@ -49,6 +51,7 @@
 #define HDR_CRON "Ax-Cron"
 #define HDR_TIME_ZONE "Ax-Time-Zone"
 #define HDR_OVERLAP "Ax-Overlap"
+#define HDR_PAUSED "Ax-Paused"         /* 1: a recurring task that an operator has stopped for now */
 #define HDR_TIMEOUT "Ax-Timeout"
 #define HDR_LEASE "Ax-Lease"           /* hand-off: ack subject of the queue message */
 #define HDR_RETRY_AFTER "Ax-Retry-After"

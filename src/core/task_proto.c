@@ -172,7 +172,7 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
         err = take_headers(t, m, p);
     }
     if (err == AX_OK) {
-        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap", "key"};
+        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap", "expires", "key"};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {

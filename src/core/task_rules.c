@@ -218,6 +218,10 @@ ax_err task_rule_together(const struct task *t, const struct task_field_names *n
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed", names->cron,
                            t->at_ns ? names->at : names->delay);
     }
+    if (t->cron && (t->expires_ns || t->expires_in_ms)) {
+        return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed", names->cron,
+                           names->expires);
+    }
     if (t->cron && !t->key) {
         return problem_set(p, AX_E_INVALID, "%s is given without %s; a recurring task needs a key as its name",
                            names->cron, names->key);

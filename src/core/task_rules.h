@@ -33,9 +33,9 @@ ax_err task_rule_expires(struct task *t, const char *field, const char *value, s
  * "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value, struct problem *p);
 
-/* What only shows when all fields are known. Names in the order delay, at, cron, time zone, overlap, key. */
+/* What only shows when all fields are known. Names in the order delay, at, cron, time zone, overlap, expires, key. */
 struct task_field_names {
-    const char *delay, *at, *cron, *time_zone, *overlap, *key;
+    const char *delay, *at, *cron, *time_zone, *overlap, *expires, *key;
 };
 ax_err task_rule_together(const struct task *t, const struct task_field_names *names, struct problem *p);
 

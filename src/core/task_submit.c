@@ -111,7 +111,7 @@ ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p) {
     }
     if (err == AX_OK) {
         static const struct task_field_names names = {HDR_DELAY,     HDR_AT,      HDR_CRON,
-                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_MSG_ID};
+                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_EXPIRES, HDR_MSG_ID};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {

@@ -40,6 +40,9 @@ void counters_register(struct counters *c)
                                        "Submissions with a known key, by the state the task was in", labels);
     }
     c->accepted_later = counter("ax_ingress_delayed_total", "Submissions stored for later");
+    c->cron_fired = counter("ax_ingress_cron_fired_total", "Firings of recurring tasks brought into their queue");
+    c->cron_skipped =
+        counter("ax_ingress_cron_skipped_total", "Firings of recurring tasks skipped because the last one was unfinished");
     c->batches = counter("ax_ingress_batches_total", "Messages that carried a batch of tasks");
     c->unknown = counter("ax_ingress_unknown_total", "Submissions answered \"unknown\" because JetStream was silent");
     c->buried = counter("ax_ingress_buried_total", "Submissions without reply subject that became dead letters");

@@ -42,6 +42,7 @@ struct counters {
     struct metric *refused[REFUSAL_COUNT];
     struct metric *duplicates[STATE_COUNT];
     struct metric *accepted_later;
+    struct metric *cron_fired, *cron_skipped; /* firings of recurring tasks */
     struct metric *batches;
     struct metric *unknown;  /* answered "unknown, retry" */
     struct metric *buried;   /* no-reply submissions that went to AX_DEAD */

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/puller.h"
 #include "core/task.h"
+#include "ingress/cron.h"
 #include "ingress/keeper.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
@@ -29,6 +30,7 @@ struct held {
     struct held *prev, *next;
     struct feeder *feeder;
     natsMsg *msg;
+    struct firing *firing; /* of a recurring task; NULL: an ordinary one (owned) */
     uint64_t number;    /* order of arrival */
     uint32_t attempt;
     int64_t lease_ns;   /* when the lease was renewed last */
@@ -115,6 +117,7 @@ static void wait_and_retry(struct feeder *f, struct held *h, int64_t ms)
 static void drop(struct feeder *f, struct held *h)
 {
     natsMsg_Destroy(h->msg);
+    free(h->firing);
     free(h);
     f->held--;
     want(f);
@@ -179,7 +182,7 @@ static void look(struct held *h)
     struct task_subject s;
     char subject[SUBJECT_MAX_CHARS];
     name_parse_task_subject(natsMsg_GetSubject(h->msg), &s);
-    name_subject(subject, "queue", s.priority, s.pool, s.id);
+    name_subject(subject, "queue", s.priority, s.pool, h->id);
     if (pipeline_get(f->lane->ing->pipe, f->lane->p.stream, subject, 0, ASK_WAIT_MS, on_looked, h) == AX_OK)
         fly(f, h);
     else
@@ -226,6 +229,8 @@ static void on_published(void *arg, const struct answer *a)
     if (a->err == AX_OK) {
         metric_add(f->fed, 1);
         f->progress = true;
+        if (h->firing != NULL)
+            metric_add(f->lane->ing->counters.cron_fired, 1);
         known_left_later(f->lane->ing->known, h->id);
         ack_source(h);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
@@ -259,6 +264,8 @@ static ax_err publish(struct feeder *f, struct held *h)
     ax_err err = pipeline_room(ing->pipe) > 0 ? task_from_stored(&t, h->msg, &p) : AX_E_BUSY;
     if (err != AX_OK)
         return err;
+    if (h->firing != NULL)
+        cron_to_task(h->firing, &t);
     name_subject(subject, "queue", t.priority, t.pool, t.id);
     err = pipeline_reserve(ing->pipe, reply);
     if (err == AX_OK)
@@ -273,10 +280,43 @@ static ax_err publish(struct feeder *f, struct held *h)
     return err;
 }
 
+/* ---- a firing of a recurring task, not while the last one is unfinished */
+
+static void on_word(void *arg, enum cron_word word)
+{
+    struct held *h = arg;
+    struct feeder *f = h->feeder;
+    land(f, h);
+    if (word == CRON_GO) {
+        list_insert(&f->ready, h);
+    } else if (word == CRON_SKIP) {
+        metric_add(f->lane->ing->counters.cron_skipped, 1);
+        ack_source(h);
+    } else {
+        wait_and_retry(f, h, ERROR_WAIT_MS);
+    }
+    pump(f);
+}
+
+/* True: h was taken out of the ready ones to be asked about. */
+static bool ask_first(struct feeder *f, struct held *h)
+{
+    if (h->firing == NULL || h->firing->claimed)
+        return false;
+    list_remove(&f->ready, h);
+    if (cron_claim(h->firing, on_word, h))
+        fly(f, h);
+    else
+        wait_and_retry(f, h, TICK_MS);
+    return true;
+}
+
 static void pump(struct feeder *f)
 {
     while (f->running && f->ready.head != NULL && (!f->full || f->room > 0)) {
         struct held *h = f->ready.head;
+        if (ask_first(f, h))
+            continue;
         ax_err err = publish(f, h);
         if (err == AX_E_BUSY)
             return; /* the tick comes back */
@@ -333,11 +373,21 @@ static void on_tick(void *arg)
         loop_timer_start(f->lane->ing->loop, &f->tick, TICK_MS, on_tick, f);
 }
 
+static bool take_firing(struct held *h, const struct task *t, const struct ack_subject *ack)
+{
+    h->firing = malloc(sizeof *h->firing);
+    if (h->firing == NULL)
+        return false;
+    cron_firing_init(h->firing, h->feeder->lane->ing, t, h->msg, ack->stream_seq, ack->timestamp_ns);
+    h->attempt = 1;
+    return true;
+}
+
 static void on_message(void *arg, natsMsg *msg)
 {
     struct feeder *f = arg;
     struct ingress *ing = f->lane->ing;
-    struct ack_subject ack;
+    struct ack_subject ack = {0};
     struct problem p;
     struct task t = {0};
     struct held *h = calloc(1, sizeof *h);
@@ -370,7 +420,13 @@ static void on_message(void *arg, natsMsg *msg)
     }
     clock_merge(ing->clock, t.submitted);
     h->attempt = t.attempt;
-    snprintf(h->id, sizeof h->id, "%s", t.id);
+    if (t.cron != NULL && !take_firing(h, &t, &ack)) {
+        task_clear(&t);
+        natsConnection_PublishString(ing->nc, reply, NAK_LATER);
+        drop(f, h);
+        return;
+    }
+    snprintf(h->id, sizeof h->id, "%s", h->firing != NULL ? h->firing->id : t.id);
     task_clear(&t);
     list_insert(&f->ready, h);
     pump(f);

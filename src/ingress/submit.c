@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "ingress/batch.h"
+#include "ingress/cron.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
 #include "ingress/pools.h"
@@ -283,12 +284,12 @@ static void refuse(struct submit *s, enum refusal why, const char *format, ...)
     submit_refuse(s, why, &p);
 }
 
-/* Recurring tasks come later; this is the one place that says so. */
 static bool refuse_cron(struct submit *s)
 {
-    if (s->task.cron == NULL)
+    struct problem p = {0};
+    if (s->task.cron == NULL || cron_check(&s->task, &p) == AX_OK)
         return false;
-    refuse(s, REFUSED_CRON, "Ax-Cron is not supported by this version");
+    submit_refuse(s, REFUSED_CRON, &p);
     return true;
 }
 
@@ -317,7 +318,7 @@ static bool refuse_time(struct submit *s)
     struct ingress *ing = s->ing;
     struct task *t = &s->task;
     struct verdict v;
-    bool delayed = t->delay_ms > 0 || t->at_ns > 0;
+    bool delayed = t->delay_ms > 0 || t->at_ns > 0 || t->cron != NULL;
     if (!delayed && t->expires_ns == 0 && t->expires_in_ms == 0)
         return false;
     int64_t now = clock_ax_ns(ing->clock), behind = clock_behind_ns(ing->clock);
@@ -333,7 +334,7 @@ static bool refuse_time(struct submit *s)
     if (t->expires_in_ms > 0)
         t->expires_ns = now + t->expires_in_ms * 1000000;
     int64_t due = t->at_ns > 0 ? t->at_ns : t->delay_ms > 0 ? now + t->delay_ms * 1000000 : 0;
-    s->due_ns = due > now ? due : 0;
+    s->due_ns = t->cron != NULL ? INT64_MAX : due > now ? due : 0;
     if (t->expires_ns > 0 && t->expires_ns <= (s->due_ns > 0 ? s->due_ns : now)) {
         char expires[32], start[32];
         refuse(s, REFUSED_EXPIRED, "Ax-Expires: %s is not after %s, when the task could start at the earliest",
@@ -372,8 +373,8 @@ void submit_start(struct submit *s)
     t->timeouts = 0;
     t->submitted = clock_stamp(ing->clock);
     s->places = t->key != NULL ? known_maybe(ing->known, t->id) : 0;
-    s->step = submit_step_look;
-    submit_step_look(s);
+    s->step = t->cron != NULL ? cron_step_look : submit_step_look;
+    s->step(s);
 }
 
 /* ---- messages */

@@ -34,7 +34,9 @@ struct submit {
     bool answered;
     bool looked;        /* in the queue, before going to AX_LATER or AX_SPILL */
     int rounds;         /* times a task that was there was gone again */
-    uint64_t seq;       /* of the task found in the queue */
+    uint64_t seq;       /* of the task found in the queue; recurring: of the schedule */
+    uint64_t replaced;  /* recurring: sequence of the schedule it replaces under another subject; 0: none */
+    bool paused;        /* recurring: the one it replaces was */
     char *reason;       /* dead letter: why (owned) */
 };
 

@@ -42,6 +42,27 @@ static void longest_record_fits(void **state) {
     assert_string_equal(back.pool, r.pool);
 }
 
+static void firing_names_its_task(void **state) {
+    (void)state;
+    struct record r = {.state = RECORD_FIRED, .attempt = UINT32_MAX, .fence = UINT64_MAX, .finished_ns = INT64_MIN};
+    memset(r.pool, 'p', NAME_MAX_CHARS);
+    memset(r.priority, 'q', NAME_MAX_CHARS);
+    memset(r.task, 'a', TASK_ID_CHARS);
+    uint8_t buf[RECORD_MAX_BYTES];
+    struct record back;
+    size_t bytes = record_pack(&r, buf, sizeof buf);
+    assert_true(bytes > 0);
+    assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
+    assert_int_equal(back.state, RECORD_FIRED);
+    assert_string_equal(back.task, r.task);
+    assert_string_equal(back.priority, r.priority);
+    assert_int_equal(record_unpack(&back, "\x08\x03\x12\x01p", 5), AX_E_PROTOCOL); /* no task */
+
+    char subject[SUBJECT_MAX_CHARS];
+    record_subject_fired(subject, "abc");
+    assert_string_equal(subject, "$KV.AX_DONE.cron-abc");
+}
+
 static void what_is_no_record_is_told_apart(void **state) {
     (void)state;
     struct record r;
@@ -67,6 +88,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record_comes_back_as_packed),
         cmocka_unit_test(longest_record_fits),
+        cmocka_unit_test(firing_names_its_task),
         cmocka_unit_test(what_is_no_record_is_told_apart),
         cmocka_unit_test(subject_of_a_record),
     };

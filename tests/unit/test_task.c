@@ -336,6 +336,7 @@ static void cron(void **state) {
     refused("Ax-Cron is given without Nats-Msg-Id", "needs a key", "Ax-Cron", "* * * * * *", NULL);
     refused("Ax-Cron and Ax-Delay", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Delay", "5s", NULL);
     refused("Ax-Cron and Ax-At", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-At", "2030-01-31T09:00:00Z", NULL);
+    refused("Ax-Cron and Ax-Expires", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Expires", "5s", NULL);
     refused("Ax-Time-Zone", "without Ax-Cron", "Ax-Time-Zone", "UTC", NULL);
     refused("Ax-Time-Zone", "IANA", "Ax-Time-Zone", "Mars Station", "Ax-Cron", "* * *", "Ax-Key", "k", NULL);
     char zone[66];
