@@ -1,0 +1,202 @@
+/* Storing the schedule of a recurring task. */
+#include "ingress/cron.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "ingress/known.h"
+#include "ingress/lane.h"
+#include "ingress/submit.h"
+
+#define GET_WAIT_MS 3000
+#define ROUNDS_MAX 20
+
+static void step_store(struct submit *s);
+static void step_remove_old(struct submit *s);
+
+static void run(struct submit *s, void (*step)(struct submit *))
+{
+    s->step = step;
+    step(s);
+}
+
+static void not_asked(struct submit *s, ax_err err)
+{
+    struct verdict v;
+    if (err == AX_E_BUSY) {
+        submit_park(s);
+    } else if (err == AX_E_TOO_LONG || err == AX_E_INVALID) {
+        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
+        submit_reject(s, REFUSED_SERVER, &v);
+    } else {
+        submit_again(s);
+    }
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool same_headers(const struct task *a, const struct task *b)
+{
+    if (a->header_count != b->header_count)
+        return false;
+    for (size_t i = 0; i < a->header_count; i++) {
+        bool there = false;
+        for (size_t j = 0; !there && j < b->header_count; j++)
+            there = strcmp(a->headers[i].name, b->headers[j].name) == 0 &&
+                    strcmp(a->headers[i].value, b->headers[j].value) == 0;
+        if (!there)
+            return false;
+    }
+    return true;
+}
+
+/* A deployment that submits its schedules each time must not put off an "@every 1h" for ever. */
+static bool is_same(const struct task *a, const struct task *b)
+{
+    bool a_skips = a->overlap != TASK_OVERLAP_QUEUE, b_skips = b->overlap != TASK_OVERLAP_QUEUE;
+    return same_text(a->cron, b->cron) && same_text(a->time_zone, b->time_zone) && same_text(a->key, b->key) &&
+           strcmp(a->priority, b->priority) == 0 && a_skips == b_skips && a->max_retry == b->max_retry &&
+           a->backoff_ms == b->backoff_ms && a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
+           (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) && same_headers(a, b);
+}
+
+static void stored(struct submit *s)
+{
+    if (s->replaced != 0)
+        run(s, step_remove_old);
+    else
+        submit_taken(s, STREAM_LATER, s->seq);
+}
+
+static void found_one(struct submit *s, const struct stored_msg *found, const struct task *there)
+{
+    struct verdict v;
+    if (there->cron == NULL) {
+        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0,
+                      "Ax-Cron: the key names task %s, which is not recurring and waits in AX_LATER; use another key, or "
+                      "cancel that task", s->task.id);
+        submit_reject(s, REFUSED_CRON, &v);
+    } else if (there->submitted == s->task.submitted) {
+        s->seq = found->seq; /* an earlier try of ours */
+        stored(s);
+    } else if (is_same(&s->task, there)) {
+        submit_known(s, STREAM_LATER, found->seq, STATE_LATER);
+    } else {
+        bool here = strcmp(there->priority, s->task.priority) == 0;
+        s->paused = cron_is_paused(found->msg);
+        s->seq = here ? found->seq : 0;
+        if (!here)
+            s->replaced = found->seq;
+        run(s, step_store);
+    }
+}
+
+static void on_look(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    struct task there;
+    struct problem p;
+    if (err == AX_E_NOT_FOUND) {
+        s->seq = 0;
+        run(s, step_store);
+    } else if (err != AX_OK || task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+        submit_again(s);
+    } else {
+        found_one(s, found, &there);
+        task_clear(&there);
+    }
+}
+
+void cron_step_look(struct submit *s)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    snprintf(subject, sizeof subject, "ax.later.*.%s.%s", s->task.pool, s->task.id);
+    ax_err err = submit_has_room(s)
+                     ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 0, GET_WAIT_MS, on_look, s)
+                     : AX_E_BUSY;
+    if (err != AX_OK)
+        not_asked(s, err);
+}
+
+static void on_stored(void *arg, const struct answer *a)
+{
+    struct submit *s = arg;
+    struct verdict v;
+    struct problem p = {0};
+    if (a->err == AX_OK) {
+        if (s->seq == 0)
+            later_added(&s->ing->later);
+        metric_add(s->ing->counters.accepted_later, 1);
+        s->seq = a->seq;
+        stored(s);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        /* Somebody replaced it at the same moment. */
+        s->step = cron_step_look;
+        if (++s->rounds < ROUNDS_MAX)
+            submit_wait(s);
+        else
+            submit_again(s);
+    } else if (a->err == AX_E_SERVER && (a->err_code == JSERR_SCHEDULE_PATTERN || a->err_code == JSERR_SCHEDULE_ZONE)) {
+        cron_refused(&s->task, a->err_code, &p);
+        submit_refuse(s, REFUSED_CRON, &p);
+    } else {
+        verdict_error(&v, a->code >= 400 && a->code < 600 ? a->code : 503, a->err_code, 0,
+                      "stream %s refuses the task: %s", STREAM_LATER,
+                      a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
+        submit_reject(s, REFUSED_SERVER, &v);
+    }
+}
+
+static void step_store(struct submit *s)
+{
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], expected[24];
+    natsMsg *msg = NULL;
+    ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
+    if (err != AX_OK) {
+        not_asked(s, err);
+        return;
+    }
+    known_goes_later(s->ing->known, s->task.id, s->due_ns);
+    name_subject(subject, "later", s->task.priority, s->task.pool, s->task.id);
+    snprintf(expected, sizeof expected, "%" PRIu64, s->seq);
+    err = task_to_msg(&s->task, subject, reply, &msg);
+    if (err == AX_OK)
+        err = cron_set_schedule(msg, &s->task, s->paused);
+    if (err == AX_OK && natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK)
+        err = AX_E_NOMEM;
+    if (err != AX_OK) {
+        natsMsg_Destroy(msg);
+        msg = NULL;
+    }
+    ax_err sent = pipeline_publish(s->ing->pipe, reply, msg, 0, on_stored, s);
+    if (sent != AX_OK)
+        not_asked(s, err != AX_OK ? err : sent);
+}
+
+static void on_removed(void *arg, const struct answer *a)
+{
+    struct submit *s = arg;
+    if (a->err != AX_OK) {
+        submit_again(s);
+        return;
+    }
+    s->replaced = 0; /* the answer may be that it is gone already */
+    stored(s);
+}
+
+/* It had another priority, so that the new one did not take its place. */
+static void step_remove_old(struct submit *s)
+{
+    char payload[64];
+    int n = snprintf(payload, sizeof payload, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", s->replaced);
+    ax_err err = submit_has_room(s) ? pipeline_request(s->ing->pipe, "$JS.API.STREAM.MSG.DELETE." STREAM_LATER, payload,
+                                                       (size_t) n, GET_WAIT_MS, on_removed, s)
+                                    : AX_E_BUSY;
+    if (err != AX_OK)
+        not_asked(s, err);
+}
