@@ -12,7 +12,8 @@
 
 #define ERR_CODE_BAD_REQUEST 10003
 #define ERR_CODE_FULL 10077
-#define ERR_CODE_NO_ANSWER 10008
+#define ERR_CODE_NO_ANSWER 10008 /* unknown: may be stored or not */
+#define ERR_CODE_CLOCK 10023     /* JetStream's "insufficient resources": refused for now, certainly not stored */
 
 struct verdict {
     int code; /* 0: taken; 400 or 503: not */

@@ -325,7 +325,7 @@ static bool refuse_time(struct submit *s)
     if (delayed && (now == 0 || behind > CLOCK_BEHIND_LIMIT_NS)) {
         int64_t retry_ms = behind / 1000000 + 1;
         retry_ms = retry_ms < AGAIN_MS ? AGAIN_MS : retry_ms > DRAIN_HINT_MAX_MS ? DRAIN_HINT_MAX_MS : retry_ms;
-        verdict_error(&v, 503, ERR_CODE_NO_ANSWER, retry_ms,
+        verdict_error(&v, 503, ERR_CODE_CLOCK, retry_ms,
                       "clock: the server's clock was set back by %" PRId64 "ms; delayed tasks are refused until it has "
                       "caught up, retry in %" PRId64 "ms", behind / 1000000, retry_ms);
         submit_reject(s, REFUSED_CLOCK, &v);
