@@ -11,6 +11,7 @@
 #include "dispatch/order.h"
 
 #define STAGE_MAX 512      /* queue messages held ready per priority */
+#define STAGE_BYTES 16e6   /* and at most about so much of them */
 #define PIPELINE_SPARE 64  /* slots left for steps of ending */
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
@@ -33,7 +34,8 @@ static void refill(struct pool *p)
     ready = ready < 1 ? 1 : ready > STAGE_MAX ? STAGE_MAX : ready;
     for (int i = 0; i < p->queue_count; i++) {
         struct queue *q = p->queues[i];
-        int want = (int) ready - q->staged;
+        int64_t fits = (int64_t) (STAGE_BYTES / (q->body_bytes + 1)) + 1;
+        int want = (int) (ready < fits ? ready : fits) - q->staged;
         puller_want(q->puller, q->live ? (want > 0 ? want : 0) + q->lapsed : 0);
     }
 }

@@ -31,6 +31,7 @@ struct queue {
     struct puller *puller;
     struct run *staged_head, *staged_tail;
     int staged;
+    double body_bytes;   /* size of a task lately: large ones are held in smaller numbers */
     uint64_t behind;     /* messages the server still had for us after the last one it sent */
     int64_t behind_ns;   /* monotonic: when that was */
     int lapsed;          /* runs whose lease must have come back: room for them beyond what is staged */

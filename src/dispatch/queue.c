@@ -82,6 +82,7 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
         natsMsg_Destroy(msg);
         return;
     }
+    q->body_bytes += (natsMsg_GetDataLength(msg) - q->body_bytes) / 8;
     struct run *r = run_new(q, msg, meta->stream_seq, meta->timestamp_ns);
     if (r == NULL) {
         log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64, p->name, q->stream,

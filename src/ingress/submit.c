@@ -14,6 +14,7 @@
 #include "ingress/pools.h"
 #include "ingress/submit_steps.h"
 
+#define WORKING_MAX_BYTES (256LL << 20) /* bodies in the works, whatever their number */
 #define FREE_MAX 4096         /* submissions kept for the next ones */
 #define ROOM_FOR_OTHERS 1024  /* pipeline slots that submissions leave to feeders and readers */
 #define PARKED_MS 20
@@ -31,6 +32,7 @@ struct submits {
     struct ingress *ing;
     struct submit *head, *tail; /* in the works, oldest first */
     int working, parked_count;
+    int64_t working_bytes;
     struct submit *blank; /* free list, by parked_next */
     int blanks;
     struct queue parked, again, brief;
@@ -176,6 +178,7 @@ void submit_ended(struct submit *s)
     else
         ss->tail = s->prev;
     ss->working--;
+    ss->working_bytes -= s->bytes;
     task_clear(&s->task);
     task_proto_free(s->unpacked);
     if (s->batch != NULL)
@@ -409,7 +412,8 @@ void submit_take(struct ingress *ing, natsMsg *msg)
     struct problem p = {0};
     struct verdict v;
     const char *reply = natsMsg_GetReply(msg), *schema = NULL;
-    if (reply != NULL && (int64_t) ing->submits->working >= ing->options->inflight) {
+    if (reply != NULL && ((int64_t) ing->submits->working >= ing->options->inflight ||
+                          ing->submits->working_bytes >= WORKING_MAX_BYTES)) {
         verdict_error(&v, 503, ERR_CODE_FULL, 100, "ingress is busy, retry in 100ms");
         answer_error(ing, msg, &v, REFUSED_BUSY);
         return;
@@ -431,6 +435,8 @@ void submit_take(struct ingress *ing, natsMsg *msg)
         return;
     }
     s->msg = msg;
+    s->bytes = natsMsg_GetDataLength(msg);
+    ing->submits->working_bytes += s->bytes;
     s->reply = reply;
     if (err == AX_OK)
         err = read_task(s, schema, &p);

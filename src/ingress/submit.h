@@ -21,6 +21,7 @@ struct submit {
     struct ingress *ing;
     struct lane *lane;
     natsMsg *msg;       /* NULL: the task belongs to a batch */
+    int64_t bytes;      /* of msg's body, counted in what is in the works */
     const char *reply;  /* borrowed from msg; NULL: nobody to tell */
     struct batch *batch;
     size_t index;       /* in the batch */
