@@ -70,6 +70,10 @@ void clock_learn(struct clock *c, int64_t server_ns)
     if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower)) {
         return;
     }
+    /* Set back: a message of before the step is stamped in the future, so the word is with answers alone. */
+    if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS) {
+        return;
+    }
     raise_to(&c->offset_ns, lower);
 }
 

@@ -30,7 +30,9 @@ int64_t clock_mono_ns(const struct clock *c);
 
 /* The server stamped something with server_ns (Unix epoch) at some earlier moment, and we received it now: adjusts the
  * offset. A timestamp is never in the future of the moment it is received, so the offset only has to grow to satisfy
- * it. It never falls by this: an old message from a backlog looks just like a clock that was stepped back. */
+ * it. It never falls by this: an old message from a backlog looks just like a clock that was stepped back. While the
+ * server's clock is known to have been stepped back it is ignored: a message stored before the step is stamped later
+ * than now. */
 void clock_learn(struct clock *c, int64_t server_ns);
 
 /* The server stamped an answer ("ts" of stream or consumer info) to a request that we sent at asked_ns (clock_mono_ns):

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/clock.h"
 
@@ -114,6 +115,75 @@ static void server_clock_stepped_back(void **state)
     assert_int_equal(clock_behind_ns(&c), 0);
     assert_true(clock_ax_ns(&c) > last);
     assert_in_range(clock_ax_ns(&c) - (EPOCH + now - 30 * S), 0, MS);
+}
+
+static void messages_of_before_the_step_do_not_hide_it(void **state)
+{
+    (void)state;
+    struct clock c;
+    int64_t now = 100 * S;
+    clock_init_fake(&c, &now);
+    clock_learn_answer(&c, EPOCH + now, now);
+    int64_t last = clock_ax_ns(&c);
+    now += 5 * S;
+    clock_learn_answer(&c, EPOCH + now - 3600 * S, now - MS);
+    assert_true(clock_behind_ns(&c) > 3590 * S);
+    clock_learn(&c, EPOCH + 100 * S); /* a task that was stored just before the step and is due now */
+    assert_true(clock_behind_ns(&c) > 3590 * S);
+    assert_int_equal(clock_ax_ns(&c), last);
+    clock_learn(&c, EPOCH + now - 3600 * S); /* and one of after it */
+    assert_true(clock_behind_ns(&c) > 3590 * S);
+    clock_learn_answer(&c, EPOCH + now - 3600 * S, now - MS);
+    assert_true(clock_behind_ns(&c) > 3590 * S);
+    now += S; /* set right again: the next answer says so, and messages count again */
+    clock_learn_answer(&c, EPOCH + now, now - MS);
+    assert_int_equal(clock_behind_ns(&c), 0);
+    assert_int_equal(clock_ax_ns(&c), EPOCH + now);
+    clock_learn(&c, EPOCH + now + 2 * MS);
+    assert_int_equal(clock_ax_ns(&c), EPOCH + now + 2 * MS);
+}
+
+static void steps_back_and_forward_never_turn_time_back(void **state)
+{
+    (void)state;
+    static const int64_t steps_s[] = {0, -3600, 0, 3600, 0, -1, 1, -86400, 0};
+    struct clock c;
+    int64_t now = 0, last = 0, stamp = 0;
+    clock_init_fake(&c, &now);
+    for (size_t i = 0; i < sizeof steps_s / sizeof *steps_s; i++) {
+        for (int j = 0; j < 20; j++) {
+            now += S / 2;
+            clock_learn_answer(&c, EPOCH + now + steps_s[i] * S - MS, now - 2 * MS);
+            clock_learn(&c, EPOCH + now + steps_s[i] * S - 10 * MS);
+            int64_t ax = clock_ax_ns(&c), next = clock_stamp(&c);
+            assert_true(ax >= last && next > stamp);
+            /* Never ahead of the highest clock that the server has shown, never behind what it shows now. */
+            assert_true(ax >= EPOCH + now + steps_s[i] * S - 2 * MS);
+            assert_int_equal(clock_behind_ns(&c) > CLOCK_BEHIND_LIMIT_NS,
+                             last > EPOCH + now + steps_s[i] * S + CLOCK_BEHIND_LIMIT_NS);
+            last = ax;
+            stamp = next;
+        }
+    }
+}
+
+static void a_delay_is_right_whatever_the_host_says(void **state)
+{
+    (void)state;
+    struct clock c;
+    int64_t now = 7 * S;
+    clock_init_fake(&c, &now); /* the only clock of the host that is read; its wall clock has no way in */
+    clock_learn_answer(&c, EPOCH + now, now - MS);
+    int64_t due = clock_ax_ns(&c) + 10 * S;
+    now += 10 * S - 1;
+    assert_true(clock_ax_ns(&c) < due);
+    now += 1;
+    assert_int_equal(clock_ax_ns(&c), due);
+    clock_init(&c);
+    int64_t mono = clock_mono_ns(&c);
+    struct timespec boot;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    assert_in_range(boot.tv_sec * S + boot.tv_nsec - mono, 0, S);
 }
 
 static void stamps_merge(void **state)
@@ -317,6 +387,9 @@ int main(void)
         cmocka_unit_test(an_answer_bounds_from_both_sides),
         cmocka_unit_test(drift_is_followed),
         cmocka_unit_test(server_clock_stepped_back),
+        cmocka_unit_test(messages_of_before_the_step_do_not_hide_it),
+        cmocka_unit_test(steps_back_and_forward_never_turn_time_back),
+        cmocka_unit_test(a_delay_is_right_whatever_the_host_says),
         cmocka_unit_test(stamps_merge),
         cmocka_unit_test(real_clock_moves),
         cmocka_unit_test(threads_never_see_time_run_back),
