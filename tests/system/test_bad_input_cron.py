@@ -1,5 +1,6 @@
 # Recurring tasks that are wrong: each is refused with the field, the value and what is allowed; nothing is stored.
 # ctest: timeout=120
+# ctest: sanitize=address
 import json
 
 import wire

@@ -1,5 +1,6 @@
 # ax submit --cron and ax cron: ls, show, pause, resume, rm, run-now, and replacing a schedule by submitting it again.
 # ctest: timeout=150
+# ctest: sanitize=address
 # ctest: serial
 import asyncio
 import json
