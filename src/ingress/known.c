@@ -360,10 +360,10 @@ ax_err known_start(struct known **out, struct ingress *ing)
         unsigned place;
         bool counts;
     } table[FOLLOWED] = {
-        [DONE] = {STREAM_DONE, DONE_PREFIX ">", DONE_PREFIX ">", KNOWN_DONE, true},
+        [DONE] = {STREAM_DONE, DONE_PREFIX ">", ">", KNOWN_DONE, true},
         /* what falls due is written by the server itself and not heard */
-        [LATER] = {STREAM_LATER, "ax.later.>", "ax.*.*.*.*", KNOWN_LATER, false},
-        [DEAD] = {STREAM_DEAD, "ax.dead.>", "ax.dead.>", KNOWN_DEAD, true},
+        [LATER] = {STREAM_LATER, "ax.later.>", ">", KNOWN_LATER, false},
+        [DEAD] = {STREAM_DEAD, "ax.dead.>", ">", KNOWN_DEAD, true},
     };
     struct known *k = calloc(1, sizeof *k);
     if (k == NULL || idset_new(&k->later) != AX_OK || idset_new(&k->dead) != AX_OK)
