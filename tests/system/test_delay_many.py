@@ -26,7 +26,7 @@ async def test(ax):
         await asyncio.sleep(2)  # what submitting or starting has left to do
         before = {d: resources(d) for d in (ax.ingress, ax.dispatch)}
         started = time.monotonic()
-        await asyncio.sleep(8)
+        await asyncio.sleep(5)
         for d, (_, cpu) in before.items():
             rss, now = resources(d)
             busy = (now - cpu) / (time.monotonic() - started)

@@ -1,6 +1,5 @@
 # Ax-Expires: a task is never started after it. What waits in the queue past its time, or for a retry, becomes a dead
 # letter with the reason `expired`; what could never start in time is refused at the door.
-# ctest: sanitize
 import asyncio
 import json
 import time

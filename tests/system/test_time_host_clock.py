@@ -23,7 +23,7 @@ async def test(ax):
     worker = await ax.worker(handler=starts)
     chance = random.Random(2)
     total = 0
-    for offset in (-3600, 3600, 0):
+    for offset in (-3600, 3600):
         # Half of them are submitted before the step and due after it, half are submitted after it.
         begin = time.time() + 6
         before = {f"before {offset} {i}": begin + chance.uniform(0, 3) for i in range(COUNT)}
