@@ -53,6 +53,7 @@ struct loop {
     int64_t window_ns; /* start of the window in which messages are counted */
     int window_messages;
     bool busy;         /* the last window was one of load */
+    struct loop_later *later, **later_end;
     struct sub *subs; /* in the order of loop_subscribe; only ever added to */
     int sub_count, sub_cap;
 };
@@ -88,6 +89,7 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     if (l == NULL)
         return AX_E_NOMEM;
     l->clock = clock;
+    l->later_end = &l->later;
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE); /* handlers may enter once more */
@@ -225,10 +227,8 @@ void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, vo
     loop_timer_start_ns(l, t, delay_ms * 1000000, fire, arg);
 }
 
-/* Fires what is due; returns the epoll timeout until the next timer. */
-static int run_timers(struct loop *l)
+static void run_timers(struct loop *l)
 {
-    int timeout_ms = -1;
     loop_enter(l);
     int64_t now = loop_now_ns(l);
     while (l->heap_count > 0 && l->heap[1]->due_ns <= now) {
@@ -236,6 +236,14 @@ static int run_timers(struct loop *l)
         loop_timer_stop(l, t);
         t->fire(t->arg);
     }
+    loop_leave(l);
+}
+
+/* The epoll timeout until the next timer. */
+static int until_next_timer(struct loop *l)
+{
+    int timeout_ms = -1;
+    loop_enter(l);
     if (l->heap_count > 0) {
         int64_t wait = l->heap[1]->due_ns - loop_now_ns(l);
         timeout_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int) ((wait + 999999) / 1000000);
@@ -304,6 +312,30 @@ static void flush(struct sock *s)
     change(s, EPOLLOUT, atomic_load(&s->want_write));
 }
 
+void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), void *arg)
+{
+    if (x->queued)
+        return;
+    *x = (struct loop_later){.run = run, .arg = arg, .queued = true};
+    *l->later_end = x;
+    l->later_end = &x->next;
+    if (!is_owner(l))
+        set_wakeup(l);
+}
+
+static void run_later(struct loop *l)
+{
+    loop_enter(l);
+    for (struct loop_later *x = l->later; x != NULL; x = l->later) {
+        l->later = x->next;
+        if (l->later == NULL)
+            l->later_end = &l->later;
+        x->queued = false;
+        x->run(x->arg);
+    }
+    loop_leave(l);
+}
+
 static void serve_sock(struct sock *s, uint32_t events)
 {
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
@@ -335,7 +367,9 @@ int loop_run(struct loop *l)
     atomic_store(&l->running, true);
     loop_leave(l);
     while (!atomic_load(&l->stopping) && caught == 0) {
-        int timeout_ms = run_timers(l);
+        run_timers(l);
+        run_later(l);
+        int timeout_ms = until_next_timer(l);
         for (int i = 0; i < SOCKS_MAX && l->socks[i].used; i++)
             flush(&l->socks[i]);
         gather(l);

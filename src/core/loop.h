@@ -46,6 +46,18 @@ void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, vo
 void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns, void (*fire)(void *), void *arg);
 void loop_timer_stop(struct loop *l, struct loop_timer *t);
 
+/* Embed one where work is to be done once after whatever is happening now; zero-initialise. */
+struct loop_later {
+    void (*run)(void *arg);
+    void *arg;
+    struct loop_later *next;
+    bool queued;
+};
+
+/* Runs `run` once on the loop's thread, after all messages of this read and all due timers have been handled and before
+ * anything is written. Asking again before that changes nothing. Lock held. x must outlive it. */
+void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), void *arg);
+
 /* Runs until loop_stop, SIGINT or SIGTERM (blocked and read through a signalfd by the caller's thread: call
  * loop_block_signals first thing in main, before any thread exists). Returns the signal, or 0 after loop_stop. */
 void loop_block_signals(void);

@@ -40,8 +40,9 @@ static void refill(struct pool *p)
     }
 }
 
-void pool_pump(struct pool *p)
+static void pump(void *arg)
 {
+    struct pool *p = arg;
     struct dispatch *d = p->dispatch;
     if (!p->ready || atomic_load(&d->stopping))
         return;
@@ -74,6 +75,11 @@ void pool_pump(struct pool *p)
             break;
     }
     refill(p);
+}
+
+void pool_pump(struct pool *p)
+{
+    loop_do_later(p->dispatch->loop, &p->pump, pump, p);
 }
 
 /* ---- what workers say ---- */

@@ -74,6 +74,7 @@ struct pool {
     struct run *by_work, *by_id;
     struct early *early;
     struct late *late;
+    struct loop_later pump;
     struct loop_timer pump_timer;
     struct metric *m_handed, *m_done, *m_retried, *m_dead, *m_timeouts, *m_overran, *m_naks, *m_duplicates, *m_late, *m_inflight,
         *m_lapsed;
@@ -88,7 +89,8 @@ void pool_set_settings(struct pool *p, const struct settings *s);
 void pool_set_priorities(struct pool *p, const struct priorities *ps);
 /* The consumers exist (again): pullers may ask; adopts AX_WORK the first time. */
 void pool_set_provisioned(struct pool *p);
-/* Hands over what can be handed over now, and asks the queues for more. */
+/* Something changed: hands over what can be handed over, and asks the queues for more. Once for all that one read brings,
+ * so that a pull and a task of higher priority that come together meet whatever their order. */
 void pool_pump(struct pool *p);
 /* A worker's pull request, or receipt for AX_WORK sequence w, which the server had stored at stored_ns. */
 void pool_on_pull(struct pool *p, const struct pull_request *r);
