@@ -9,7 +9,7 @@
 #define NS_PER_S 1000000000LL
 #define WORK_ACK_WAIT_NS (30 * NS_PER_S)
 #define WORK_MAX_ACK_PENDING 1000
-#define FEEDER_ACK_WAIT_NS (30 * NS_PER_S)
+#define FEEDER_ACK_WAIT_NS (6 * NS_PER_S) /* what a dead ingress held comes back this late; renewed four times as often */
 #define ADD_POOL_TRIES 5
 
 struct teller {

@@ -18,7 +18,7 @@
 #define NAK_LATER "-NAK {\"delay\":1000000000}"
 #define WINDOW 256
 #define TICK_MS 100
-#define LEASE_NS 8000000000LL /* renewed this often; the consumer's ack_wait is 30 s */
+#define LEASE_NS 1500000000LL /* renewed this often; the consumer's ack_wait is 6 s */
 #define ROOM_FIRST_MS 25
 #define ROOM_MAX_MS 500
 #define EARLIER_WAIT_MS 200
