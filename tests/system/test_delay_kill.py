@@ -45,7 +45,7 @@ async def test(ax):
     kills += await kill_at_random(ax, chance, lambda: time.time() > back + 4 * SLOW)
     await ax.ingress.ready()
     await ax.dispatch.ready()
-    await ax.settled(COUNT, 60)  # a killed ingress' due tasks come back when their lease of 30 s ends
+    await ax.settled(COUNT, 60)  # a killed ingress' due tasks come back when their lease ends
     report(f"due while the server was away, {kills} kills", starts.lateness(due))
     assert not [k for k in starts.at if k not in due], "a task that nobody submitted"
 
