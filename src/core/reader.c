@@ -19,6 +19,7 @@ struct reader {
     char stream[64];
     char filter[192];
     uint64_t next_seq, last_seq;
+    int64_t asked_ns;
     bool busy;      /* a request is under way */
     bool cancelled; /* free when it is over */
     struct loop_timer timer;
@@ -122,6 +123,11 @@ static void on_info(void *arg, const struct answer *a)
     if (state != NULL)
         r->last_seq = (uint64_t) json_integer_value(json_object_get(state, "last_seq"));
     bool ok = state != NULL;
+    /* What is read is judged by its age: the time is known before the first message. */
+    const char *ts = json_string_value(json_object_get(root, "ts"));
+    int64_t ts_ns;
+    if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
+        clock_learn_answer(loop_clock(r->loop), ts_ns, r->asked_ns);
     json_decref(root);
     if (ok)
         read_batch(r);
@@ -134,6 +140,7 @@ static void read_info(void *arg)
     struct reader *r = arg;
     char api[128];
     snprintf(api, sizeof api, "$JS.API.STREAM.INFO.%s", r->stream);
+    r->asked_ns = loop_now_ns(r->loop);
     r->busy = true;
     if (pipeline_request(r->pipeline, api, NULL, 0, IDLE_MS, on_info, r) != AX_OK) {
         r->busy = false;
