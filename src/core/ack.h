@@ -1,4 +1,4 @@
-/* JetStream ack subjects and ack payloads, both forms of subject (NATS-FACTS "Listening"):
+/* JetStream ack subjects and ack payloads, both forms of subject:
  *   $JS.ACK.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>                               9 tokens
  *   $JS.ACK.<domain>.<account hash>.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>[.<r>] 11 or more
  * A parser of foreign input: never trusts a length. Pure functions. */

@@ -1,4 +1,4 @@
-/* Exponential backoff: base × 2^(attempt-1), capped, ±10% jitter (DESIGN §3). Pure. */
+/* Exponential backoff: base × 2^(attempt-1), capped, ±10% jitter (docs/design.md). Pure. */
 #ifndef AX_CORE_BACKOFF_H
 #define AX_CORE_BACKOFF_H
 

@@ -1,4 +1,4 @@
-/* AX time (DESIGN §7): the local monotonic clock plus an offset learnt from the server's timestamps.
+/* AX time (docs/design.md): the local monotonic clock plus an offset learnt from the server's timestamps.
  *
  * The host's wall clock is never read for scheduling. Two readings:
  *   clock_mono_ns  intervals, deadlines and time-outs inside this process;

@@ -1,4 +1,4 @@
-/* "Have I seen this id?": Bloom filters (libbloom) in generations by day, so that old ids fall out (DESIGN §5.4, §8).
+/* "Have I seen this id?": Bloom filters (libbloom) in generations by day, so that old ids fall out (docs/design.md).
  * "No" is certain, "maybe" is not. A generation grows by chaining a filter twice the size when it is full, so the
  * false-positive rate stays near the target whatever comes. Not thread-safe: loop lock. */
 #ifndef AX_CORE_FILTER_H

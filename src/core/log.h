@@ -8,8 +8,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 void log_init(const char *program, enum log_level level);
 /* "error", "warn", "info", "debug"; -1 if none of them. */
 int log_level_parse(const char *s);
-/* msg: constant text; then pairs: a name (const char *) and a printf format with its arguments cannot be mixed freely
- * in C, so the pairs are given as one logfmt format string built with log_quote where values may hold spaces:
+/* msg: constant text; fields: the pairs after it as one printf format, with log_quote where a value may hold spaces:
  *   log_line(LOG_WARN, "stream recreated", "stream=%s created=%s", name, when);
  * fields may be NULL. */
 void log_line(enum log_level level, const char *msg, const char *fields, ...) __attribute__((format(printf, 3, 4)));

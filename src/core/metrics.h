@@ -1,5 +1,5 @@
-/* Counters and gauges of a daemon, written as Prometheus text. Fixed at compile time in one X-macro list per daemon is
- * too rigid for labels, so metrics are registered once and then updated through a handle. Updating is an atomic add. */
+/* Counters and gauges of a daemon, written as Prometheus text. Registered once, since labels such as
+ * pools come at run time, and then updated through a handle: an atomic add. */
 #ifndef AX_CORE_METRICS_H
 #define AX_CORE_METRICS_H
 

@@ -1,5 +1,5 @@
 /* JetStream pipeline: publishes with their PubAcks, and API requests, asynchronously, all answers on one wildcard inbox
- * (DESIGN §8 "Talk to JetStream by hand"). Bounded; own time-outs; retries what is *unknown* (no answer, no responders,
+ * (docs/design.md). Bounded; own time-outs; retries what is *unknown* (no answer, no responders,
  * in-process answers) until the server has said a word. Lock of the loop held in every call; callbacks run with it. */
 #ifndef AX_CORE_PIPELINE_H
 #define AX_CORE_PIPELINE_H
@@ -13,7 +13,7 @@
 
 struct pipeline;
 
-/* err_codes of the server that AX decides on (NATS-FACTS). */
+/* err_codes of the server that AX decides on. */
 #define JSERR_WRONG_LAST_SEQ 10071
 #define JSERR_STORE_FULL 10077
 #define JSERR_WRONG_LAST_SEQ_INFLIGHT 10164

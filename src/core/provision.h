@@ -1,4 +1,4 @@
-/* Streams, buckets and consumers: creating what is missing, never undoing what an operator changed (DESIGN §2).
+/* Streams, buckets and consumers: creating what is missing, never undoing what an operator changed (docs/design.md).
  * Blocking calls (a request each) for start-up, the CLI, and the daemons' keeper thread; loop lock NOT held. */
 #ifndef AX_CORE_PROVISION_H
 #define AX_CORE_PROVISION_H

@@ -1,5 +1,6 @@
 /* Pull consumer pipeline: several pull requests outstanding on one consumer, written by hand to
- * $JS.API.CONSUMER.MSG.NEXT (NATS-FACTS: nats.c 3.4's Fetch overflows). Loop lock held in every call and callback. */
+ * $JS.API.CONSUMER.MSG.NEXT (nats.c 3.4's Fetch writes past its array when more comes than was asked for). Loop lock held
+ * in every call and callback. */
 #ifndef AX_CORE_PULLER_H
 #define AX_CORE_PULLER_H
 

@@ -1,5 +1,5 @@
 /* Idempotency record, and the last firing of a recurring task: what KV_AX_DONE holds under $KV.AX_DONE.<id> (protobuf ax.v1.Record). The one place that knows
- * the bucket's layout (DESIGN §8). Pure. */
+ * the bucket's layout (docs/design.md). Pure. */
 #ifndef AX_CORE_RECORD_H
 #define AX_CORE_RECORD_H
 

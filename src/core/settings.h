@@ -1,4 +1,4 @@
-/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (DESIGN §2). Every field optional; unknown fields and
+/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/design.md). Every field optional; unknown fields and
  * values out of range are refused with the field's name. Pure. */
 #ifndef AX_CORE_SETTINGS_H
 #define AX_CORE_SETTINGS_H

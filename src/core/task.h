@@ -60,7 +60,7 @@ struct task {
     size_t header_count;
 };
 
-/* Headers form of a submission on ax.submit.…: checks subject and every header (DESIGN §3), gives a keyed task its id
+/* Headers form of a submission on ax.submit.…: checks subject and every header (docs/design.md), gives a keyed task its id
  * and a keyless one a fresh one. Refuses (AX_E_INVALID, p names header, value and what is allowed): unknown Ax-*
  * header in any case of letters, a header of AX's given twice, key of 0 or > 512 bytes, Nats-Msg-Id and Ax-Key that
  * differ, numbers out of range, a delay and a time together. Drops Nats-* headers other than Nats-Msg-Id. Does not

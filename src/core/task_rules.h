@@ -1,4 +1,4 @@
-/* The rules for a submission's fields (DESIGN §3), shared by the headers form and the protobuf form. Each takes the
+/* The rules for a submission's fields (docs/design.md), shared by the headers form and the protobuf form. Each takes the
  * field's name as the producer knows it ("Ax-Delay" or "delay") for the error text. Inside core/task*.c only. */
 #ifndef AX_CORE_TASK_RULES_H
 #define AX_CORE_TASK_RULES_H

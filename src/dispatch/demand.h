@@ -1,4 +1,4 @@
-/* Demand: the pull requests of a pool's workers, as heard on $JS.API.CONSUMER.MSG.NEXT (DESIGN §5.1).
+/* Demand: the pull requests of a pool's workers, as heard on $JS.API.CONSUMER.MSG.NEXT (docs/design.md).
  *
  * nats-server keeps waiting pulls in a queue, gives the next message to the first of them and moves it to the end while
  * it wants more (consumer.go, waitQueue.pop). This is the same queue, fed with the same requests, so that a hand-off is

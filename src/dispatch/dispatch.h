@@ -1,4 +1,4 @@
-/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that provisions (DESIGN §5). */
+/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that provisions (docs/design.md). */
 #ifndef AX_DISPATCH_DISPATCH_H
 #define AX_DISPATCH_DISPATCH_H
 

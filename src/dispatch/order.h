@@ -1,4 +1,4 @@
-/* Which priority is next: strictly by rank, with a share kept for the lower ones (DESIGN §5.3). Loop lock. */
+/* Which priority is next: strictly by rank, with a share kept for the lower ones (docs/design.md). Loop lock. */
 #ifndef AX_DISPATCH_ORDER_H
 #define AX_DISPATCH_ORDER_H
 

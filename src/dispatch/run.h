@@ -1,5 +1,5 @@
 /* A run: one queue message, that is one attempt of a task, from the moment the dispatcher holds its lease to the moment
- * it is ended (DESIGN §5, §6). The steps of its life, and the rules that keep it safe, are in hand_off.c, ending.c and
+ * it is ended (docs/design.md). The steps of its life, and the rules that keep it safe, are in hand_off.c, ending.c and
  * look.c; each rule of docs/design.md is named where it is kept. Loop lock. */
 #ifndef AX_DISPATCH_RUN_H
 #define AX_DISPATCH_RUN_H

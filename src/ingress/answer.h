@@ -1,4 +1,4 @@
-/* What became of a submission, and telling its producer: JSON in the shape of a JetStream PubAck (DESIGN §3). */
+/* What became of a submission, and telling its producer: JSON in the shape of a JetStream PubAck (docs/design.md). */
 #ifndef AX_INGRESS_ANSWER_H
 #define AX_INGRESS_ANSWER_H
 

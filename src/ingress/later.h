@@ -1,4 +1,4 @@
-/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (DESIGN §8), so ingress counts. */
+/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (docs/design.md), so ingress counts. */
 #ifndef AX_INGRESS_LATER_H
 #define AX_INGRESS_LATER_H
 

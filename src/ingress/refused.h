@@ -1,4 +1,4 @@
-/* The dead letter of a submission that could not be taken and had no reply subject: never to nowhere (DESIGN §3). */
+/* The dead letter of a submission that could not be taken and had no reply subject: never to nowhere (docs/design.md). */
 #ifndef AX_INGRESS_REFUSED_H
 #define AX_INGRESS_REFUSED_H
 

@@ -1,5 +1,5 @@
 /* One submission, from message to answer: a small state machine, each step an asynchronous question to JetStream
- * (DESIGN §3, §5, §6). Lock held in every call. */
+ * (docs/design.md). Lock held in every call. */
 #ifndef AX_INGRESS_SUBMIT_H
 #define AX_INGRESS_SUBMIT_H
 
