@@ -37,6 +37,7 @@ const char cmd_work_detail[] =
     "which counts as an attempt. A second signal stops the commands, too. The pool is added when it is not there.";
 
 struct work {
+    struct connect_events events;
     natsConnection *nc;
     const char *pool, *command;
     int concurrency;
@@ -439,8 +440,8 @@ static void on_reconnected(void *arg)
 static int work(struct cli *c, struct work *w, int signals)
 {
     struct problem p = {0};
-    struct connect_events events = {.reconnected = on_reconnected, .arg = &w->box};
-    if (connect_open(&w->nc, &c->options, NULL, "ax work", &events, &p))
+    w->events = (struct connect_events){.reconnected = on_reconnected, .arg = &w->box};
+    if (connect_open(&w->nc, &c->options, NULL, "ax work", &w->events, &p))
         return say(CLI_FAILED, "%s", p.text);
     ax_err e = pool_add(w->nc, w->pool, "{}", &p);
     int code = CLI_OK;

@@ -132,8 +132,9 @@ ax_err connect_server_version(natsConnection *nc, char buf[32])
 static void on_disconnected(natsConnection *nc, void *closure)
 {
     const struct connect_events *e = closure;
-    if (!natsConnection_IsClosed(nc)) /* nats.c also calls this after we closed it */
-        log_warn("disconnected from NATS, reconnecting", NULL);
+    if (natsConnection_IsClosed(nc))
+        return; /* nats.c also calls this, on a thread of its own, after we closed it: whoever listened may be gone */
+    log_warn("disconnected from NATS, reconnecting", NULL);
     if (e != NULL && e->disconnected != NULL)
         e->disconnected(e->arg);
 }

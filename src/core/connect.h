@@ -17,7 +17,7 @@ struct connect_events {
 };
 
 /* Connects (waiting up to 10 s for the server to be there), reconnects forever. l NULL: plain client without event loop (CLI commands): nats.c reads and flushes on its own threads.
- * name: shown in `nats server report connections`. events may be NULL (borrowed). Checks the server's version against
+ * name: shown in `nats server report connections`. events may be NULL (borrowed until the connection is closed). Checks the server's version against
  * AX_MIN_SERVER: AX_E_VERSION with one clear line. AX_E_DISCONNECTED/AX_E_AUTH: p says which URL and why. */
 ax_err connect_open(natsConnection **out, const struct options *o, struct loop *l, const char *name,
                     const struct connect_events *events, struct problem *p);

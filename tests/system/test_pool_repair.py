@@ -31,7 +31,7 @@ async def test(ax):
     await eventually(repaired, 15, "max_deliver is 1 again")
     work = (await ax.consumer("AX_WORK", "email"))["config"]
     assert (work["ack_wait"], work["max_ack_pending"]) == (60 * S, 7), work
-    assert "max_deliver" in ax.dispatch.log()
+    await eventually(lambda: "max_deliver" in ax.dispatch.log(), 5, "it is said in the log")
 
     # Deleted ones come back, and tasks go through them.
     await ax.cli("consumer", "rm", "AX_LOW", "email", "-f")
