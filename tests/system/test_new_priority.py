@@ -41,12 +41,17 @@ async def test(ax):
         await ax.submit("x", f"high-{i}", "high")
     await eventually(lambda: len(worker.starts) == 2, 10)
     await ax.submit("x", "second", "urgent")
+    await eventually(lambda: told(ax), 10, "the server has told dispatch of the urgent task")
     gate.release()
     await eventually(lambda: len(worker.starts) == 3, 10)
     assert worker.starts[2].key == "second", worker.starts[2].key
     for _ in range(30):
         gate.release()
     await ax.settled(22, 15)
+
+
+async def told(ax):
+    return (await ax.consumer("AX_URGENT", "email"))["num_ack_pending"] == 1
 
 
 run(test)
