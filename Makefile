@@ -23,7 +23,7 @@ test:
 	@bash scripts/setup test
 	@$(CONFIGURE) -DAX_CHECKS=ON
 	@ninja -C $(BUILD) -j $(JOBS)
-	@ctest --test-dir $(BUILD) -j $(TEST_JOBS) --output-on-failure --repeat until-pass:2 --no-tests=error --no-label-summary
+	@ctest --test-dir $(BUILD) -j $(TEST_JOBS) --output-on-failure --no-tests=error --no-label-summary
 
 bench:
 	@bash scripts/setup test

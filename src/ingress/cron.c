@@ -9,31 +9,13 @@
 #include "ingress/known.h"
 #include "ingress/lane.h"
 #include "ingress/submit.h"
+#include "ingress/submit_steps.h"
 
 #define GET_WAIT_MS 3000
 #define ROUNDS_MAX 20
 
 static void step_store(struct submit *s);
 static void step_remove_old(struct submit *s);
-
-static void run(struct submit *s, void (*step)(struct submit *))
-{
-    s->step = step;
-    step(s);
-}
-
-static void not_asked(struct submit *s, ax_err err)
-{
-    struct verdict v;
-    if (err == AX_E_BUSY) {
-        submit_park(s);
-    } else if (err == AX_E_TOO_LONG || err == AX_E_INVALID) {
-        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
-        submit_reject(s, REFUSED_SERVER, &v);
-    } else {
-        submit_again(s);
-    }
-}
 
 static bool same_text(const char *a, const char *b)
 {
@@ -68,7 +50,7 @@ static bool is_same(const struct task *a, const struct task *b)
 static void stored(struct submit *s)
 {
     if (s->replaced != 0)
-        run(s, step_remove_old);
+        submit_run(s, step_remove_old);
     else
         submit_taken(s, STREAM_LATER, s->seq);
 }
@@ -92,7 +74,7 @@ static void found_one(struct submit *s, const struct stored_msg *found, const st
         s->seq = here ? found->seq : 0;
         if (!here)
             s->replaced = found->seq;
-        run(s, step_store);
+        submit_run(s, step_store);
     }
 }
 
@@ -103,7 +85,7 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
     struct problem p;
     if (err == AX_E_NOT_FOUND) {
         s->seq = 0;
-        run(s, step_store);
+        submit_run(s, step_store);
     } else if (err != AX_OK || task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
         submit_again(s);
     } else {
@@ -120,7 +102,7 @@ void cron_step_look(struct submit *s)
                      ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 0, GET_WAIT_MS, on_look, s)
                      : AX_E_BUSY;
     if (err != AX_OK)
-        not_asked(s, err);
+        submit_not_asked(s, err);
 }
 
 static void on_stored(void *arg, const struct answer *a)
@@ -158,7 +140,7 @@ static void step_store(struct submit *s)
     natsMsg *msg = NULL;
     ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
     if (err != AX_OK) {
-        not_asked(s, err);
+        submit_not_asked(s, err);
         return;
     }
     known_goes_later(s->ing->known, s->task.id, s->due_ns);
@@ -175,7 +157,7 @@ static void step_store(struct submit *s)
     }
     ax_err sent = pipeline_publish(s->ing->pipe, reply, msg, 0, on_stored, s);
     if (sent != AX_OK)
-        not_asked(s, err != AX_OK ? err : sent);
+        submit_not_asked(s, err != AX_OK ? err : sent);
 }
 
 static void on_removed(void *arg, const struct answer *a)
@@ -198,5 +180,5 @@ static void step_remove_old(struct submit *s)
                                                        (size_t) n, GET_WAIT_MS, on_removed, s)
                                     : AX_E_BUSY;
     if (err != AX_OK)
-        not_asked(s, err);
+        submit_not_asked(s, err);
 }

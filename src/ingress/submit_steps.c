@@ -20,14 +20,13 @@ static void step_spill(struct submit *s);
 static void step_later(struct submit *s);
 static void step_work(struct submit *s);
 
-static void run(struct submit *s, void (*step)(struct submit *))
+void submit_run(struct submit *s, void (*step)(struct submit *))
 {
     s->step = step;
     step(s);
 }
 
-/* A question that could not be asked. */
-static void not_asked(struct submit *s, ax_err err)
+void submit_not_asked(struct submit *s, ax_err err)
 {
     struct verdict v;
     if (err == AX_E_BUSY) {
@@ -44,7 +43,7 @@ static void get(struct submit *s, const char *stream, const char *subject, pipel
 {
     ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, stream, subject, 0, GET_WAIT_MS, cb, s) : AX_E_BUSY;
     if (err != AX_OK)
-        not_asked(s, err);
+        submit_not_asked(s, err);
 }
 
 static void get_own(struct submit *s, const char *stream, const char *stage, pipeline_get_cb cb)
@@ -78,7 +77,7 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
     } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
         known_is_not(s->ing->known, s->place, s->task.id);
         s->places &= ~s->place;
-        run(s, submit_step_look);
+        submit_run(s, submit_step_look);
     } else {
         submit_again(s);
     }
@@ -88,7 +87,7 @@ void submit_step_look(struct submit *s)
 {
     char subject[SUBJECT_MAX_CHARS];
     if (s->places == 0) {
-        run(s, step_place);
+        submit_run(s, step_place);
         return;
     }
     s->place = s->places & -s->places;
@@ -109,10 +108,10 @@ static void on_queue_looked(void *arg, ax_err err, const struct stored_msg *foun
     struct submit *s = arg;
     if (err == AX_OK) {
         s->seq = found->seq;
-        run(s, step_work);
+        submit_run(s, step_work);
     } else if (err == AX_E_NOT_FOUND) {
         s->looked = true;
-        run(s, step_place);
+        submit_run(s, step_place);
     } else {
         submit_again(s);
     }
@@ -123,13 +122,13 @@ static void step_place(struct submit *s)
 {
     bool spill = s->lane->p.spill && s->lane->spilling; /* those already in the spill go first */
     if (s->due_ns == 0 && !spill)
-        run(s, step_enqueue);
+        submit_run(s, step_enqueue);
     else if (s->due_ns == 0 && s->lane->holding)
         submit_wait(s);
     else if (s->task.key != NULL && !s->looked)
         get_own(s, s->lane->p.stream, "queue", on_queue_looked);
     else
-        run(s, s->due_ns != 0 ? step_later : step_spill);
+        submit_run(s, s->due_ns != 0 ? step_later : step_spill);
 }
 
 /* ---- the queue has the id: queued, or running? */
@@ -169,7 +168,7 @@ static void gone_again(struct submit *s)
     }
     s->places = s->task.key != NULL ? KNOWN_DONE | KNOWN_LATER | KNOWN_DEAD : 0;
     s->looked = false;
-    run(s, submit_step_look);
+    submit_run(s, submit_step_look);
 }
 
 static void on_compared(struct submit *s, ax_err err, const struct stored_msg *found, const char *stream, enum state state)
@@ -182,7 +181,7 @@ static void on_compared(struct submit *s, ax_err err, const struct stored_msg *f
         submit_taken(s, stream, found->seq);
     } else if (state == STATE_QUEUED && strcmp(stream, STREAM_SPILL) != 0) {
         s->seq = found->seq;
-        run(s, step_work);
+        submit_run(s, step_work);
     } else {
         submit_known(s, stream, found->seq, state);
     }
@@ -227,7 +226,7 @@ static void publish(struct submit *s, const char *stage, pipeline_cb cb)
     natsMsg *msg = NULL;
     ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
     if (err != AX_OK) {
-        not_asked(s, err);
+        submit_not_asked(s, err);
         return;
     }
     name_subject(subject, stage, s->task.priority, s->task.pool, s->task.id);
@@ -247,7 +246,7 @@ static void publish(struct submit *s, const char *stage, pipeline_cb cb)
         err = pipeline_publish(s->ing->pipe, reply, msg, 0, cb, s);
     }
     if (err != AX_OK)
-        not_asked(s, err);
+        submit_not_asked(s, err);
 }
 
 /* "wrong last sequence: 42": 42; 0 if it is not there. */
@@ -262,7 +261,7 @@ static void bury(struct submit *s, const char *why, const char *text)
     char reason[480];
     snprintf(reason, sizeof reason, "%s: %s", why, text);
     s->reason = strdup(reason);
-    run(s, submit_step_bury);
+    submit_run(s, submit_step_bury);
 }
 
 /* The server refused for a reason of its own (message larger than the stream's max_msg_size, sealed stream …). */
@@ -288,7 +287,7 @@ static void on_full(struct submit *s, const struct answer *a)
 {
     char full_of[64];
     if (s->lane->p.spill || s->reply == NULL) {
-        run(s, step_spill);
+        submit_run(s, step_spill);
         return;
     }
     if (strstr(a->description, "bytes") != NULL)
@@ -308,9 +307,9 @@ static void on_enqueued(void *arg, const struct answer *a)
         if (s->task.key == NULL && s->seq > 0)
             submit_taken(s, s->lane->p.stream, s->seq); /* nobody else has this id */
         else if (a->tries > 1 || s->seq == 0)
-            run(s, step_compare_queue);
+            submit_run(s, step_compare_queue);
         else
-            run(s, step_work);
+            submit_run(s, step_work);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_STORE_FULL) {
         on_full(s, a);
     } else {
@@ -330,7 +329,7 @@ static void on_spilled(void *arg, const struct answer *a)
         metric_add(s->lane->spilled, 1);
         submit_taken(s, STREAM_SPILL, a->seq);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
-        run(s, step_compare_spill);
+        submit_run(s, step_compare_spill);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_STORE_FULL) {
         if (s->reply == NULL)
             bury(s, "full", "queue and spill are full");
@@ -355,7 +354,7 @@ static void on_later(void *arg, const struct answer *a)
         metric_add(s->ing->counters.accepted_later, 1);
         submit_taken(s, STREAM_LATER, a->seq);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
-        run(s, step_compare_later);
+        submit_run(s, step_compare_later);
     } else {
         refused_by_server(s, STREAM_LATER, a);
     }
