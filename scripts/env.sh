@@ -2,6 +2,7 @@
 #   AX_ROOT        this source tree
 #   AX_CACHE       per-user cache, outside the tree
 #   AX_NATS_SERVER AX_NATS_CLI (and AX_NATS)   programs to use: the variable if set, else PATH, else the cache
+#   AX_PROMTOOL    Prometheus' promtool: the variable if set, else PATH, else the cache
 #   AX_PYTHON      python with nats-py;  AX_NODE_MODULES (and NODE_PATH): the @nats-io packages
 # A tool that is not there keeps its place in the cache as value: scripts/setup puts it there.
 
@@ -42,11 +43,12 @@ choose() {
 
 AX_NATS_SERVER=${AX_NATS_SERVER:-$(choose nats-server "$NATS_SERVER_MIN")}
 AX_NATS_CLI=${AX_NATS_CLI:-$(choose nats "$NATS_CLI_MIN")}
+AX_PROMTOOL=${AX_PROMTOOL:-$(command -v promtool || echo "$AX_CACHE/bin/promtool")}
 AX_PYTHON=${AX_PYTHON:-$AX_CACHE/venv/bin/python}
 AX_NODE_MODULES=${AX_NODE_MODULES:-$AX_CACHE/node/node_modules}
 NODE_PATH=$AX_NODE_MODULES
 AX_NATS=$AX_NATS_CLI
-export AX_NATS_SERVER AX_NATS_CLI AX_NATS AX_PYTHON AX_NODE_MODULES NODE_PATH
+export AX_NATS_SERVER AX_NATS_CLI AX_NATS AX_PROMTOOL AX_PYTHON AX_NODE_MODULES NODE_PATH
 
 # A Go fetched by scripts/setup serves where the machine's own is too old.
 go_version() { (cd / && GOTOOLCHAIN=local go env GOVERSION 2>/dev/null | sed 's/^go//; s/ .*//'); }

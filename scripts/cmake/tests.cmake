@@ -2,9 +2,11 @@
 #
 # A system test says how it wants to be run in comments within its first 20 lines:
 #   # ctest: serial        alone on the machine (it measures time)
+#   # ctest: timed         not beside another of these (its tasks have their times, with some room)
 #   # ctest: timeout=300   seconds, default 120; a sanitizer build gets four times as long
 #   # ctest: sanitize      also with the sanitizer builds (sanitize=address, sanitize=thread: with that one only)
 #   # ctest: ack-v2        also with the server's longer ack subjects
+#   # ctest: faults        with the AX_FAULTS build and no other
 
 file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
 file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
@@ -14,10 +16,16 @@ file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*
 set(RUN ${CMAKE_SOURCE_DIR}/scripts/run-test)
 set(NO_ASLR ${CMAKE_SOURCE_DIR}/scripts/without-aslr)
 
+# Long ones without a second thread: nothing for TSan to see.
+set(ONE_THREAD "^test_(filter|idset|pace|page_index)$")
+
 # prefix: "" for this build, "asan." … for a nested one. bin: where its programs are. More arguments: what runs them.
 function(ax_add_unit_tests prefix bin)
     foreach(file ${UNIT_TESTS})
         get_filename_component(name ${file} NAME_WE)
+        if(prefix STREQUAL "tsan." AND name MATCHES "${ONE_THREAD}")
+            continue()
+        endif()
         add_test(NAME ${prefix}unit.${name} COMMAND ${ARGN} ${bin}/${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${prefix}unit.${name} PROPERTIES LABELS "unit" TIMEOUT 120)
     endforeach()
@@ -42,29 +50,42 @@ function(ax_add_fuzz_tests prefix bin)
     endforeach()
 endfunction()
 
-# sanitizer: "" for a plain build (all tests), else address or thread (those that ask for it).
-function(ax_add_system_tests prefix bin sanitizer)
+# kind: "" for a plain build (all tests that need no other), else address, thread or faults (those that ask for it).
+function(ax_add_system_tests prefix bin kind)
+    set(sanitizer ${kind})
+    if(kind STREQUAL "faults")
+        set(sanitizer "")
+    endif()
     foreach(file ${SYSTEM_TESTS})
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
         file(STRINGS ${file} lines LIMIT_COUNT 20 ENCODING UTF-8)
         set(timeout 120)
         set(serial FALSE)
+        set(timed FALSE)
         set(sanitize FALSE)
         set(ack_v2 FALSE)
+        set(needs "")
         foreach(line ${lines})
             if(line MATCHES "^# ctest: serial")
                 set(serial TRUE)
+            elseif(line MATCHES "^# ctest: timed")
+                set(timed TRUE)
             elseif(line MATCHES "^# ctest: timeout=([0-9]+)")
                 set(timeout ${CMAKE_MATCH_1})
             elseif(line MATCHES "^# ctest: ack-v2")
                 set(ack_v2 TRUE)
+            elseif(line MATCHES "^# ctest: faults")
+                set(needs "faults")
             elseif(line MATCHES "^# ctest: sanitize(=([a-z]+))?")
                 if(NOT CMAKE_MATCH_2 OR CMAKE_MATCH_2 STREQUAL sanitizer)
                     set(sanitize TRUE)
                 endif()
             endif()
         endforeach()
-        if(sanitizer AND NOT sanitize)
+        if(sanitizer AND NOT sanitize AND NOT AX_ALL_TESTS)
+            continue()
+        endif()
+        if(needs AND NOT needs STREQUAL kind OR kind STREQUAL "faults" AND NOT needs)
             continue()
         endif()
         get_filename_component(name ${file} NAME_WE)
@@ -84,6 +105,9 @@ function(ax_add_system_tests prefix bin sanitizer)
         endif()
         set_tests_properties(${tests} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
             SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
+        if(timed)
+            set_tests_properties(${tests} PROPERTIES RESOURCE_LOCK time)
+        endif()
         if(ack_v2 AND NOT sanitizer)
             set_tests_properties(${test}.ack-v2 PROPERTIES ENVIRONMENT "${variables};AX_TEST_ACK_V2=1")
         endif()
@@ -92,10 +116,18 @@ endfunction()
 
 # ---- programs of the tests
 
-if(UNIT_TESTS)
+if(UNIT_TESTS AND NOT AX_FUZZ)
     pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 endif()
-if(UNIT_TESTS AND CMOCKA_FOUND)
+if(AX_FAULTS)
+    add_library(ax_oom SHARED ${CMAKE_SOURCE_DIR}/tests/faults/oom.c)
+    target_compile_options(ax_oom PRIVATE -fno-builtin)
+    target_link_libraries(ax_oom PRIVATE ax_flags)
+    set_target_properties(ax_oom PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    ax_add_system_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} faults)
+    return()
+endif()
+if(UNIT_TESTS AND CMOCKA_FOUND AND NOT AX_FUZZ)
     foreach(file ${UNIT_TESTS})
         get_filename_component(name ${file} NAME_WE)
         add_executable(${name} ${file})
@@ -106,7 +138,7 @@ if(UNIT_TESTS AND CMOCKA_FOUND)
     else()
         ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
     endif()
-elseif(UNIT_TESTS)
+elseif(UNIT_TESTS AND NOT AX_FUZZ)
     message(STATUS "cmocka is not installed: no unit tests (scripts/setup test installs it)")
 endif()
 
@@ -122,6 +154,44 @@ endif()
 
 ax_add_system_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} "${AX_SANITIZE}")
 
+# ---- models of the order of steps (tests/model/README.md): a test for each line " * holds: …" and " * fails: …"
+
+if(NOT AX_SANITIZE AND NOT AX_FUZZ)
+    file(GLOB MODELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/model/*.pml)
+    foreach(file ${MODELS})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+        get_filename_component(model ${file} NAME_WE)
+        file(STRINGS ${file} lines REGEX "^ \\* (holds|fails): ")
+        foreach(line ${lines})
+            string(REGEX REPLACE "^ \\* (holds|fails): ([a-z0-9-]+).*" "\\2" case "${line}")
+            add_test(NAME model.${model}.${case}
+                COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/model/check.py ${model} ${case}
+                WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+            set_tests_properties(model.${model}.${case} PROPERTIES LABELS "model" TIMEOUT 300 SKIP_RETURN_CODE 77
+                ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+        endforeach()
+    endforeach()
+endif()
+
+# ---- chaos: the harness that tries to break AX; its judge by itself
+
+add_test(NAME chaos.judge COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/chaos/test_judge.py)
+set_tests_properties(chaos.judge PROPERTIES LABELS "chaos" TIMEOUT 60 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+
+# A short form of `make chaos` with fixed seeds, alone on the machine: it is all processes already.
+function(ax_add_chaos_test name servers seconds rate seed)
+    add_test(NAME chaos.${name}
+        COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/chaos/run.py --servers ${servers} --seconds ${seconds} --rate ${rate}
+            --seed ${seed} --every 1 --languages python,c
+        WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    set_tests_properties(chaos.${name} PROPERTIES LABELS "chaos" TIMEOUT 600 RUN_SERIAL TRUE SKIP_RETURN_CODE 77
+        ENVIRONMENT "AX_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+endfunction()
+if(NOT AX_SANITIZE AND NOT AX_FUZZ)
+    ax_add_chaos_test(single 1 12 60 22)
+    ax_add_chaos_test(cluster 3 15 25 24)
+endif()
+
 # ---- the same sources built for finding faults, below this build, their tests in this ctest
 
 function(ax_nested name)
@@ -136,17 +206,22 @@ function(ax_nested name)
 endfunction()
 
 if(AX_CHECKS)
-    ax_nested(asan -DAX_SANITIZE=address)
+    # Quick to build; what is looked for does not depend on it.
+    set(light -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1\ -g1)
+    ax_nested(asan -DAX_SANITIZE=address ${light})
     ax_add_unit_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin ${NO_ASLR})
     ax_add_system_tests("asan." ${CMAKE_BINARY_DIR}/asan/bin address)
 
-    ax_nested(tsan -DAX_SANITIZE=thread)
+    ax_nested(tsan -DAX_SANITIZE=thread ${light})
     ax_add_unit_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin ${NO_ASLR})
     ax_add_system_tests("tsan." ${CMAKE_BINARY_DIR}/tsan/bin thread)
 
+    ax_nested(faults -DAX_FAULTS=ON)
+    ax_add_system_tests("" ${CMAKE_BINARY_DIR}/faults/bin faults)
+
     if(FUZZ_TARGETS)
         find_program(CLANG NAMES clang REQUIRED)
-        ax_nested(fuzz -DCMAKE_C_COMPILER=${CLANG} -DAX_FUZZ=ON -DAX_SANITIZE=address)
+        ax_nested(fuzz -DCMAKE_C_COMPILER=${CLANG} -DAX_FUZZ=ON -DAX_SANITIZE=address ${light})
         ax_add_fuzz_tests("" ${CMAKE_BINARY_DIR}/fuzz/bin)
     endif()
 endif()

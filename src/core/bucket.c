@@ -68,6 +68,17 @@ void bucket_return(struct bucket *b)
     }
 }
 
+void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns)
+{
+    if (b->rate_per_s == 0) {
+        return;
+    }
+    settle(b, from_ns);
+    if (to_ns > b->last_ns) {
+        b->last_ns = to_ns;
+    }
+}
+
 int64_t bucket_wait_ns(struct bucket *b, int64_t now_ns)
 {
     if (b->rate_per_s == 0) {

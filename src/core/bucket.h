@@ -22,6 +22,9 @@ int64_t bucket_available(struct bucket *b, int64_t now_ns);
 int bucket_take(struct bucket *b, int64_t now_ns);
 /* Gives one back that was not used (duplicate dropped). Never above burst. */
 void bucket_return(struct bucket *b);
+/* Between these monotonic times no tokens come, since what was taken before is used only at to_ns, all at once. No later
+ * than from_ns was a token taken or the rate changed. Nothing when unlimited. */
+void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns);
 /* Nanoseconds until one token is there; 0: now. */
 int64_t bucket_wait_ns(struct bucket *b, int64_t now_ns);
 

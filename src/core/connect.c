@@ -176,8 +176,10 @@ static natsStatus set_servers(natsOptions *opts, const char *list)
 static natsStatus set_security(natsOptions *opts, const struct options *o)
 {
     natsStatus s = NATS_OK;
-    if (o->user != NULL)
-        s = natsOptions_SetUserInfo(opts, o->user, o->password != NULL ? o->password : "");
+    if (o->user != NULL && o->password != NULL)
+        s = natsOptions_SetUserInfo(opts, o->user, o->password);
+    else if (o->user != NULL)
+        s = natsOptions_SetToken(opts, o->user);
     if (s == NATS_OK && o->creds != NULL)
         s = natsOptions_SetUserCredentialsFromFiles(opts, o->creds, NULL);
     if (s == NATS_OK && (o->ca != NULL || o->cert != NULL))
@@ -241,13 +243,19 @@ ax_err connect_open(natsConnection **out, const struct options *o, struct loop *
     /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the server comes up. */
     for (int64_t until = mono_ns() + CONNECT_WAIT_NS;;) {
         s = natsConnection_Connect(&nc, opts);
-        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || mono_ns() >= until)
+        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR || mono_ns() >= until)
             break;
         poll(NULL, 0, 250);
     }
     natsOptions_Destroy(opts);
-    if (s != NATS_OK)
-        return problem_set(p, connect_error(s), "cannot connect to %s: %s", server, natsStatus_GetText(s));
+    if (s != NATS_OK) {
+        const char *text = natsStatus_GetText(s), *more = nats_GetLastError(NULL);
+        const char *place = more != NULL ? strstr(more, "): ") : NULL; /* "(conn.c:733): " */
+        more = place != NULL ? place + 3 : "";
+        bool said = more[0] == '\0' || strcmp(more, text) == 0;
+        return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text, said ? "" : ": ",
+                           said ? "" : more);
+    }
     char version[32];
     ax_err err = connect_server_version(nc, version);
     if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {

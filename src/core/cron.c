@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/header.h"
 #include "core/task_rules.h"
 
 #define EVERY "@every "
@@ -101,15 +102,15 @@ char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX]) {
 ax_err cron_set_schedule(natsMsg *msg, const struct task *t, bool paused) {
     char schedule[CRON_SCHEDULE_MAX], target[SUBJECT_MAX_CHARS];
     name_subject(target, "due", t->priority, t->pool, t->id);
-    natsStatus s = natsMsgHeader_Set(msg, HDR_SCHEDULE_TARGET, target);
+    natsStatus s = header_set(msg, HDR_SCHEDULE_TARGET, target);
     if (s == NATS_OK) {
-        s = natsMsgHeader_Set(msg, HDR_SCHEDULE, paused ? NEVER : cron_schedule(t->cron, schedule));
+        s = header_set(msg, HDR_SCHEDULE, paused ? NEVER : cron_schedule(t->cron, schedule));
     }
     if (s == NATS_OK && paused) {
-        s = natsMsgHeader_Set(msg, HDR_PAUSED, "1");
+        s = header_set(msg, HDR_PAUSED, "1");
     }
     if (s == NATS_OK && !paused && t->time_zone) {
-        s = natsMsgHeader_Set(msg, HDR_SCHEDULE_ZONE, t->time_zone);
+        s = header_set(msg, HDR_SCHEDULE_ZONE, t->time_zone);
     }
     return s == NATS_OK ? AX_OK : AX_E_NOMEM;
 }

@@ -1,9 +1,8 @@
 #include "core/idset.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
-#include <time.h>
+
+#include "core/fingerprint.h"
 
 #define SLOTS_MIN 64
 /* Linear probing: grown at half full, so that a look-up reads one or two cache lines; let fuller when memory for more
@@ -22,31 +21,8 @@ struct idset {
     struct slot *slots;
     size_t size; /* a power of two */
     size_t count;
-    uint64_t seed; /* ids can be chosen by strangers; where they land cannot */
+    uint64_t seed;
 };
-
-static uint64_t mix(uint64_t h)
-{
-    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-    return h ^ (h >> 31);
-}
-
-static uint64_t fingerprint(const struct idset *s, const char *id)
-{
-    size_t length = strlen(id);
-    uint64_t h = s->seed ^ length, word;
-    for (; length >= sizeof(word); length -= sizeof(word), id += sizeof(word)) {
-        memcpy(&word, id, sizeof(word));
-        h = mix(h ^ word);
-    }
-    if (length > 0) {
-        word = 0;
-        memcpy(&word, id, length);
-        h = mix(h ^ word);
-    }
-    return h != 0 ? h : 1;
-}
 
 /* Where fp is, or the empty slot where it would go. */
 static size_t find(const struct slot *slots, size_t size, uint64_t fp)
@@ -110,9 +86,7 @@ ax_err idset_new(struct idset **out)
         free(s);
         return AX_E_NOMEM;
     }
-    if (getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) != (ssize_t)sizeof(s->seed)) {
-        s->seed = mix((uint64_t)(uintptr_t)s ^ (uint64_t)clock());
-    }
+    s->seed = fingerprint_seed();
     *out = s;
     return AX_OK;
 }
@@ -130,7 +104,7 @@ ax_err idset_add(struct idset *s, const char *id, uint32_t expires_s)
     if (expires_s == 0) {
         return AX_OK; /* over since 1970 */
     }
-    uint64_t fp = fingerprint(s, id);
+    uint64_t fp = fingerprint_of(s->seed, id);
     struct slot *slot = &s->slots[find(s->slots, s->size, fp)];
     if (slot->fingerprint != 0) {
         if (expires_s > slot->expires_s) {
@@ -151,14 +125,14 @@ ax_err idset_add(struct idset *s, const char *id, uint32_t expires_s)
 
 bool idset_has(const struct idset *s, const char *id, uint32_t now_s)
 {
-    uint64_t fp = fingerprint(s, id);
+    uint64_t fp = fingerprint_of(s->seed, id);
     const struct slot *slot = &s->slots[find(s->slots, s->size, fp)];
     return slot->fingerprint != 0 && slot->expires_s > now_s;
 }
 
 void idset_remove(struct idset *s, const char *id)
 {
-    uint64_t fp = fingerprint(s, id);
+    uint64_t fp = fingerprint_of(s->seed, id);
     size_t at = find(s->slots, s->size, fp);
     if (s->slots[at].fingerprint != 0) {
         clear_slot(s, at);

@@ -7,12 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/crash.h"
+
 static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 void log_init(const char *program, enum log_level level) {
     program_name = program;
+    crash_init(program);
     threshold = level;
 }
 

@@ -4,7 +4,7 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* program: name in every line ("ax-ingress"); borrowed, static. */
+/* program: name in every line ("ax-ingress"); borrowed, static. A crash says a last word (core/crash.h). */
 void log_init(const char *program, enum log_level level);
 /* "error", "warn", "info", "debug"; -1 if none of them. */
 int log_level_parse(const char *s);

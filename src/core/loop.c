@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/memory.h"
+
 /* nats.c attaches one socket per connection; a daemon has one connection. Slots are never freed while the loop lives:
  * the epoll thread may hold an event for a slot that another thread is just detaching. */
 #define SOCKS_MAX 4
@@ -38,6 +40,7 @@ struct sub {
     natsConnection *nc;
     natsMsgHandler handler;
     void *closure;
+    void (*no_responders)(void *closure); /* may be NULL */
 };
 
 struct loop {
@@ -54,6 +57,8 @@ struct loop {
     int window_messages;
     bool busy;         /* the last window was one of load */
     struct loop_later *later, **later_end;
+    void (*wake)(void *arg);
+    void *wake_arg;
     struct sub *subs; /* in the order of loop_subscribe; only ever added to */
     int sub_count, sub_cap;
 };
@@ -208,7 +213,7 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
     if (l->heap_count + 1 >= l->heap_cap) {
         struct loop_timer **grown = realloc(l->heap, (size_t) l->heap_cap * 2 * sizeof *grown);
         if (grown == NULL)
-            abort(); /* a timer that never fires would stall silently: die and be restarted instead */
+            memory_fatal("timers"); /* one that never fires would stall silently */
         l->heap = grown;
         l->heap_cap *= 2;
     }
@@ -286,6 +291,16 @@ ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc
     return err;
 }
 
+void loop_on_no_responders(struct loop *l, const natsSubscription *sub, void (*told)(void *closure))
+{
+    loop_enter(l);
+    for (int i = 0; i < l->sub_count; i++) {
+        if (l->subs[i].sub == sub)
+            l->subs[i].no_responders = told;
+    }
+    loop_leave(l);
+}
+
 /* Hands over what the last read brought. A handler may subscribe (l->subs moves) and may publish. */
 static void deliver(struct loop *l, const struct sock *s)
 {
@@ -293,9 +308,15 @@ static void deliver(struct loop *l, const struct sock *s)
     for (int i = 0; i < l->sub_count; i++) {
         struct sub d = l->subs[i];
         natsMsg *msg;
-        while (d.nc == s->nc && natsSubscription_NextMsg(&msg, d.sub, 0) == NATS_OK) {
-            l->window_messages++;
-            d.handler(d.nc, d.sub, msg, d.closure);
+        natsStatus next = NATS_OK;
+        while (d.nc == s->nc && (next == NATS_OK || next == NATS_NO_RESPONDERS)) {
+            next = natsSubscription_NextMsg(&msg, d.sub, 0);
+            if (next == NATS_OK) {
+                l->window_messages++;
+                d.handler(d.nc, d.sub, msg, d.closure);
+            } else if (next == NATS_NO_RESPONDERS && d.no_responders != NULL) {
+                d.no_responders(d.closure);
+            }
         }
     }
     loop_leave(l);
@@ -358,6 +379,21 @@ static void gather(struct loop *l)
     }
 }
 
+void loop_on_wake(struct loop *l, void (*wake)(void *), void *arg)
+{
+    l->wake = wake;
+    l->wake_arg = arg;
+}
+
+static void wake(struct loop *l)
+{
+    if (l->wake == NULL)
+        return;
+    loop_enter(l);
+    l->wake(l->wake_arg);
+    loop_leave(l);
+}
+
 int loop_run(struct loop *l)
 {
     struct epoll_event events[8];
@@ -374,6 +410,7 @@ int loop_run(struct loop *l)
             flush(&l->socks[i]);
         gather(l);
         int n = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
+        wake(l);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr != NULL) {
                 serve_sock(events[i].data.ptr, events[i].events);
@@ -445,7 +482,8 @@ natsStatus loop_attach(void **user_data, void *loop, natsConnection *nc, natsSoc
     atomic_store(&s->want_write, false);
     natsStatus st = update(s, EPOLLIN);
     pthread_mutex_unlock(&s->lock);
-    *user_data = s;
+    if (*user_data == NULL) /* a field of nats.c's, which each thread that reconnects reads: written once */
+        *user_data = s;
     return st;
 }
 

@@ -41,6 +41,10 @@ void loop_leave(struct loop *l);
 ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc, const char *subject, const char *queue,
                       natsMsgHandler handler, void *closure);
 
+/* Messages "no responders" (status 503, no body) never get to a handler: nats.c 3.4 destroys them and says so in place of
+ * the next message, not which question it was about. told: called for each, as the handler is. Any thread. */
+void loop_on_no_responders(struct loop *l, const natsSubscription *sub, void (*told)(void *closure));
+
 /* (Re)starts t to fire once after delay_ms (>= 0). Lock held. t must outlive its running. */
 void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *), void *arg);
 void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns, void (*fire)(void *), void *arg);
@@ -63,6 +67,10 @@ void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), vo
 void loop_block_signals(void);
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l); /* any thread */
+
+/* Called with the lock held each time the loop wakes up, before any message is handled or timer fired: the place to notice
+ * that time has passed (the process may have been stopped). Set before loop_run. */
+void loop_on_wake(struct loop *l, void (*wake)(void *arg), void *arg);
 
 struct clock *loop_clock(struct loop *l);
 static inline int64_t loop_now_ns(struct loop *l) { return clock_mono_ns(loop_clock(l)); }

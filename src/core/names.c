@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+
 static bool is_alnum(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -38,6 +40,10 @@ bool name_is_task_id(const char *s) {
         }
     }
     return true;
+}
+
+bool name_is_keyed(const char *id) {
+    return strlen(id) == TASK_ID_CHARS;
 }
 
 /* Foreign text in an error: cut, and ASCII only, so that no byte of it can spoil the JSON of the answer. */
@@ -163,8 +169,7 @@ void name_task_id(const char *pool, const void *key, size_t key_bytes, char out[
     if (!ctx || !sha256 || !EVP_DigestInit_ex2(ctx, sha256, NULL) || !EVP_DigestUpdate(ctx, pool, strlen(pool) + 1) ||
         !EVP_DigestUpdate(ctx, key, key_bytes) || !EVP_DigestFinal_ex(ctx, digest, &digest_bytes)) {
         /* Any made-up id would break the promise that one key is one task. */
-        fprintf(stderr, "SHA-256 failed: out of memory, or OpenSSL without it\n");
-        abort();
+        memory_fatal("SHA-256 of a key (or OpenSSL has none)");
     }
     EVP_MD_CTX_free(ctx);
     static const char hex[] = "0123456789abcdef";
@@ -179,8 +184,7 @@ void name_new_id(char out[TASK_ID_CHARS + 1]) {
     /* nats.c's NUID generator has no call of its own in the public API; an inbox name ends in one. */
     natsInbox *inbox = NULL;
     if (natsInbox_Create(&inbox) != NATS_OK) {
-        fprintf(stderr, "no new task id: out of memory\n");
-        abort();
+        memory_fatal("a new task id");
     }
     const char *dot = strrchr(inbox, '.');
     snprintf(out, TASK_ID_CHARS + 1, "%s", dot ? dot + 1 : inbox);

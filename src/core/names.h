@@ -11,10 +11,13 @@
 #define NAME_MAX_CHARS 32   /* pool and priority: [A-Za-z0-9_-]{1,32} */
 #define TASK_ID_CHARS 32    /* keyed: 32 hex digits; keyless: a NUID of 22. Never longer */
 #define KEY_MAX_BYTES 512   /* business key */
+#define GROUP_MAX_BYTES 64  /* group of a task, such as its tenant */
 #define SUBJECT_MAX_CHARS 160 /* longest subject AX itself builds, NUL included */
 
 #define SUBMIT_PREFIX "ax.submit."
 #define CANCEL_PREFIX "ax.cancel."
+#define RECORD_PREFIX "ax.record."
+#define FIGURES_SUBJECT "ax.figures"
 #define DEFAULT_POOL "default"
 
 #define STREAM_WORK "AX_WORK"
@@ -28,6 +31,7 @@
 #define DONE_PREFIX "$KV.AX_DONE."
 #define POOLS_PREFIX "$KV.AX_POOLS."
 #define LEASES_PREFIX "$KV.AX_LEASES."
+#define DISPATCHERS_PREFIX LEASES_PREFIX "dispatcher."
 
 #define HDR_MSG_ID "Nats-Msg-Id"
 #define HDR_EXPECT_SUBJECT_SEQ "Nats-Expected-Last-Subject-Sequence"
@@ -53,11 +57,14 @@
 #define HDR_OVERLAP "Ax-Overlap"
 #define HDR_PAUSED "Ax-Paused"         /* 1: a recurring task that an operator has stopped for now */
 #define HDR_TIMEOUT "Ax-Timeout"
+#define HDR_GROUP "Ax-Group"
+#define HDR_ORDERED "Ax-Ordered"
 #define HDR_LEASE "Ax-Lease"           /* hand-off: ack subject of the queue message */
 #define HDR_RETRY_AFTER "Ax-Retry-After"
 #define HDR_SCHEMA "Ax-Schema"
 #define HDR_REASON "Ax-Reason"         /* dead letter: why, one line */
 #define HDR_DIED "Ax-Died"             /* dead letter: when, RFC 3339 */
+#define HDR_RETRIED "Ax-Retried"       /* brought back from AX_DEAD: sequence of that letter */
 
 /* [A-Za-z0-9_-]{1,32}, NUL-terminated. */
 bool name_is_valid(const char *s);
@@ -65,6 +72,8 @@ bool name_is_valid(const char *s);
 bool name_is_valid_n(const char *s, size_t n);
 /* A task id as AX makes them: [A-Za-z0-9]{1,32}. */
 bool name_is_task_id(const char *s);
+/* The id of a task with a key (32 hex digits); a NUID, of 22 characters, is that of one without. id: a task id. */
+bool name_is_keyed(const char *id);
 
 /* "ax.submit.<priority>[.<pool>]" taken apart. priority and pool get at most NAME_MAX_CHARS + NUL; pool is
  * DEFAULT_POOL where the subject has none. AX_E_INVALID: p says what is wrong (number of tokens, a bad name). */

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
+
 enum kind {
     TEXT,   /* any */
     CHOICE, /* text, one of the words in `words` */
     NUMBER, /* min … max; with `words`, one of those numbers */
+    DURATION, /* as clock_parse_duration reads it, min … max milliseconds */
     SWITCH, /* flag without argument; in the environment 1/0, true/false, yes/no, on/off */
 };
 
@@ -34,6 +37,8 @@ enum kind {
       "port for /healthz, /readyz, /metrics; 0: none, -1: any free one")                                               \
     X(replicas, "replicas", 0, "AX_REPLICAS", NUMBER, 1, 5, "1|3|5", "1", "N", FOR_ALL,                                \
       "replicas of streams created from now")                                                                          \
+    X(lease_ttl_ms, "lease-ttl", 0, "AX_LEASE_TTL", DURATION, 1000, 60000, NULL, "5s", "DURATION", FOR_DISPATCH | FOR_AX,    \
+      "how long a dispatcher leads a pool without a word to the server; others take over after it")                   \
     X(inflight, "inflight", 0, "AX_INFLIGHT", NUMBER, 16, 1048576, NULL, "16384", "N", FOR_INGRESS | FOR_AX,           \
       "submissions in the works at a time")                                                                            \
     X(filter_entries, "filter-entries", 0, "AX_FILTER_ENTRIES", NUMBER, 1024, 100000000, NULL, "200000", "N",          \
@@ -118,6 +123,13 @@ static ax_err store(struct options *o, const struct option_row *row, const char 
             return problem_set(p, AX_E_INVALID,
                                "%s: \"%.64s\" is not allowed; it must be a whole number from %" PRId64 " to %" PRId64,
                                given, value, row->min, row->max);
+        }
+        break;
+    case DURATION:
+        if (!clock_parse_duration(value, row->max, field) || *(int64_t *)field < row->min) {
+            char least[48], most[48];
+            return problem_set(p, AX_E_INVALID, "%s: \"%.64s\" is not allowed; it must be a duration from %s to %s", given,
+                               value, clock_format_duration(row->min, least), clock_format_duration(row->max, most));
         }
         break;
     case SWITCH:
@@ -238,6 +250,9 @@ void options_print_help(enum options_for who) {
             printf("; %s", row->words);
         } else if (row->kind == NUMBER) {
             printf("; %" PRId64 " to %" PRId64, row->min, row->max);
+        } else if (row->kind == DURATION) {
+            char least[48], most[48];
+            printf("; %s to %s", clock_format_duration(row->min, least), clock_format_duration(row->max, most));
         }
         if (row->standard) {
             printf("; default %s", row->standard);

@@ -21,6 +21,7 @@ struct options {
     int64_t replicas;        /* --replicas, AX_REPLICAS: 1, 3 or 5, for streams created from now; default 1 */
     int64_t inflight;        /* --inflight, AX_INFLIGHT: submissions in the works per ingress, 16 … 1048576; 16384 */
     int64_t filter_entries;  /* --filter-entries, AX_FILTER_ENTRIES: first Bloom filter of a day, 1024 … 1e8; 200000 */
+    int64_t lease_ttl_ms;    /* --lease-ttl, AX_LEASE_TTL: 1s … 60s, default 5s: how long a dispatcher leads without renewing */
     bool strict_pools;       /* --strict-pools, AX_STRICT_POOLS: refuse tasks of pools that nobody added */
 };
 

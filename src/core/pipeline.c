@@ -1,5 +1,6 @@
 #include "core/pipeline.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -18,9 +19,8 @@ enum kind { FREE, RESERVED, PUBLISH, REQUEST, REQUEST_MANY };
 
 struct slot {
     enum kind kind;
-    uint32_t generation; /* part of the reply subject, so that a late answer to an earlier use is told apart */
-    bool tainted;        /* more answers than one may come. Only then does the generation move on: the server keeps
-                          * what it knows of a subject in a cache, and few reply subjects are cheaper than many */
+    uint32_t generation; /* part of the reply subject, so that a late answer to an earlier use is told apart: in a
+                          * cluster several nodes may answer one question, while its stream has no leader or changes it */
     int tries;
     int prev, next; /* list of what is in flight, oldest first; free slots use next only */
     natsMsg *msg;   /* PUBLISH: kept until there is a word */
@@ -44,6 +44,9 @@ struct pipeline {
     int count, inflight;
     int free_head, head, tail; /* -1: none */
     struct loop_timer tick;
+    bool unheard;        /* "no responders" to some publish since the last tick */
+    int64_t unheard_ns;  /* when to publish again because of that; 0: not waiting */
+    int64_t calm_ns;     /* how long to wait then */
 };
 
 static void on_tick(void *arg);
@@ -74,9 +77,7 @@ static void release(struct pipeline *p, int i)
     natsMsg_Destroy(s->msg);
     s->msg = NULL;
     s->kind = FREE;
-    if (s->tainted)
-        s->generation++;
-    s->tainted = false;
+    s->generation++;
     s->next = p->free_head;
     p->free_head = i;
     p->inflight--;
@@ -134,8 +135,37 @@ static void parse_error(const json_t *root, struct answer *a)
     snprintf(a->description, sizeof a->description, "%s", text != NULL ? text : "");
 }
 
-/* The PubAck as nats-server writes it, {"stream":"AX_HIGH","seq":42}, without building a JSON tree for each of several
- * messages a task. False: anything else, for the JSON library to judge. */
+static bool skip(const char **s, const char *end, const char *text)
+{
+    size_t n = strlen(text);
+    if ((size_t) (end - *s) < n || memcmp(*s, text, n) != 0)
+        return false;
+    *s += n;
+    return true;
+}
+
+/* What follows the sequence: nothing, or "duplicate" and, from ingress, "task" and "state", which hold letters and digits. */
+static bool parse_rest(const char *s, const char *end, struct answer *a)
+{
+    if (skip(&s, end, ",\"duplicate\":true"))
+        a->duplicate = true;
+    else
+        skip(&s, end, ",\"duplicate\":false");
+    if (skip(&s, end, ",\"task\":\"")) {
+        while (s < end && isalnum((unsigned char) *s))
+            s++;
+        if (!skip(&s, end, "\",\"state\":\""))
+            return false;
+        while (s < end && isalnum((unsigned char) *s))
+            s++;
+        if (!skip(&s, end, "\""))
+            return false;
+    }
+    return end - s == 1 && *s == '}';
+}
+
+/* The PubAck as nats-server and ingress write it, {"stream":"AX_HIGH","seq":42}, without building a JSON tree for each of
+ * several messages a task. False: anything else, for the JSON library to judge. */
 static bool parse_plain_puback(const char *data, size_t bytes, struct answer *a)
 {
     static const char head[] = "{\"stream\":\"", middle[] = "\",\"seq\":";
@@ -150,7 +180,7 @@ static bool parse_plain_puback(const char *data, size_t bytes, struct answer *a)
     const char *digit = quote + sizeof middle - 1;
     for (; digit < end && *digit >= '0' && *digit <= '9'; digit++)
         seq = seq * 10 + (uint64_t) (*digit - '0');
-    if (end - digit != 1 || *digit != '}')
+    if (!parse_rest(digit, end, a))
         return false;
     memcpy(a->stream, name, (size_t) (quote - name));
     a->stream[quote - name] = '\0';
@@ -178,7 +208,7 @@ static void parse_puback(struct answer *a)
 /* Answers that say nothing about whether the message is stored, or that it may go in later. */
 static bool is_unknown(const struct answer *a)
 {
-    if (a->err == AX_E_NO_RESPONDERS || a->err == AX_E_PROTOCOL)
+    if (a->err == AX_E_PROTOCOL)
         return true;
     if (a->err != AX_E_SERVER)
         return false;
@@ -223,12 +253,11 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
     int i = slot_of(p, natsMsg_GetSubject(msg));
     if (i >= 0) {
         struct slot *s = &p->slots[i];
-        struct answer a = {.err = natsMsg_IsNoResponders(msg) ? AX_E_NO_RESPONDERS : AX_OK, .reply = msg, .tries = 1};
+        struct answer a = {.err = AX_OK, .reply = msg, .tries = 1};
         if (s->kind == PUBLISH) {
             answer_publish(p, i, &a);
         } else if (s->kind == REQUEST_MANY && a.err == AX_OK) {
             s->due_ns = loop_now_ns(p->loop) + s->idle_ns;
-            s->tainted = true;
             if (!s->cb.many(s->arg, &a))
                 release(p, i);
         } else if (s->kind == REQUEST || s->kind == REQUEST_MANY) {
@@ -249,7 +278,6 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
 static void send_again(struct pipeline *p, struct slot *s)
 {
     s->tries++;
-    s->tainted = true;
     s->due_ns = loop_now_ns(p->loop) + ANSWER_WAIT_NS;
     natsConnection_PublishMsg(p->nc, s->msg); /* an error is one more unknown: due_ns stands */
 }
@@ -262,7 +290,6 @@ static void time_out(struct pipeline *p, int i)
     pipeline_cb one = s->cb.one;
     pipeline_many_cb many = s->cb.many;
     void *arg = s->arg;
-    s->tainted = true;
     release(p, i);
     if (kind == REQUEST_MANY)
         many(arg, &a);
@@ -270,10 +297,36 @@ static void time_out(struct pipeline *p, int i)
         one(arg, &a);
 }
 
+static void on_no_responders(void *closure)
+{
+    struct pipeline *p = closure;
+    p->unheard = true;
+}
+
+/* A stream is without a leader and publishes went nowhere, which ones is not told: everything under way goes out again
+ * after a pause, which grows while that goes on. */
+static void again_if_unheard(struct pipeline *p, int64_t now)
+{
+    if (p->unheard && p->unheard_ns == 0) {
+        p->unheard_ns = now + p->calm_ns;
+        p->calm_ns = p->calm_ns * 2 > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : p->calm_ns * 2;
+    } else if (p->unheard_ns != 0 && p->unheard_ns <= now) {
+        p->unheard_ns = 0;
+        p->unheard = false;
+        for (int i = p->head; i >= 0; i = p->slots[i].next) {
+            if (p->slots[i].kind == PUBLISH)
+                p->slots[i].due_ns = now;
+        }
+    } else if (!p->unheard) {
+        p->calm_ns = BACKOFF_FIRST_NS;
+    }
+}
+
 static void on_tick(void *arg)
 {
     struct pipeline *p = arg;
     int64_t now = loop_now_ns(p->loop);
+    again_if_unheard(p, now);
     for (int i = p->head; i >= 0;) {
         struct slot *s = &p->slots[i];
         uint32_t generation = s->generation;
@@ -308,17 +361,20 @@ ax_err pipeline_new(struct pipeline **out, natsConnection *nc, struct loop *l, i
     p->count = max_inflight;
     p->head = p->tail = -1;
     p->free_head = 0;
+    p->calm_ns = BACKOFF_FIRST_NS;
     for (int i = 0; i < max_inflight; i++)
         p->slots[i].next = i + 1 < max_inflight ? i + 1 : -1;
     char id[TASK_ID_CHARS + 1], subject[48];
     name_new_id(id);
     p->prefix_chars = (size_t) snprintf(p->prefix, sizeof p->prefix, "_INBOX.%.26s.", id);
     snprintf(subject, sizeof subject, "%s*", p->prefix);
-    ax_err err = loop_subscribe(l, NULL, nc, subject, NULL, on_message, p);
+    natsSubscription *sub;
+    ax_err err = loop_subscribe(l, &sub, nc, subject, NULL, on_message, p);
     if (err != AX_OK) {
         pipeline_free(p);
         return err;
     }
+    loop_on_no_responders(l, sub, on_no_responders);
     *out = p;
     return AX_OK;
 }
@@ -343,6 +399,13 @@ ax_err pipeline_reserve(struct pipeline *p, char *buf)
     return AX_OK;
 }
 
+void pipeline_cancel(struct pipeline *p, const char *reply)
+{
+    int i = slot_of(p, reply);
+    if (i >= 0 && p->slots[i].kind == RESERVED)
+        release(p, i);
+}
+
 ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms, pipeline_cb cb, void *arg)
 {
     int i = slot_of(p, reply);
@@ -352,6 +415,10 @@ ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int
     }
     struct slot *s = &p->slots[i];
     int64_t now = loop_now_ns(p->loop);
+    if (msg == NULL) { /* nats.c 3.4 would follow the pointer */
+        release(p, i);
+        return AX_E_NOMEM;
+    }
     natsStatus st = natsConnection_PublishMsg(p->nc, msg);
     if (st == NATS_MAX_PAYLOAD || st == NATS_INVALID_SUBJECT || st == NATS_INVALID_ARG || st == NATS_NO_MEMORY) {
         natsMsg_Destroy(msg);
@@ -372,6 +439,7 @@ static ax_err request(struct pipeline *p, enum kind kind, const char *subject, c
 {
     char reply[PIPELINE_REPLY_MAX];
     int i = acquire(p, kind);
+    *slot = i;
     if (i < 0)
         return AX_E_BUSY;
     format_reply(p, i, reply);
@@ -381,7 +449,6 @@ static ax_err request(struct pipeline *p, enum kind kind, const char *subject, c
         return connect_error(st);
     }
     p->slots[i].due_ns = loop_now_ns(p->loop) + timeout_ms * 1000000;
-    *slot = i;
     return AX_OK;
 }
 

@@ -26,7 +26,7 @@ struct pipeline;
 
 /* What came back. Valid during the callback only. */
 struct answer {
-    ax_err err;        /* AX_OK: reply holds a message. AX_E_TIMEOUT, AX_E_NO_RESPONDERS, AX_E_CLOSED otherwise */
+    ax_err err;        /* AX_OK: reply holds a message; AX_E_TIMEOUT, AX_E_SERVER, AX_E_PROTOCOL */
     natsMsg *reply;    /* borrowed */
     /* pipeline_publish only: the PubAck taken apart; err AX_E_SERVER when err_code is set */
     char stream[64];
@@ -47,10 +47,13 @@ void pipeline_free(struct pipeline *p); /* no callback is run; pending ones are 
 #define PIPELINE_REPLY_MAX 64
 ax_err pipeline_reserve(struct pipeline *p, char *buf);
 
+/* Gives the reserved slot back: the message could not be built. */
+void pipeline_cancel(struct pipeline *p, const char *reply);
+
 /* Publishes msg (taken, also on error; its reply must be the reserved one) and calls cb exactly once with the server's
  * word. Unknown outcomes are retried with the same message until give_up_ms has passed (0: never gives up). The caller
  * makes repeats safe (message id or expected sequence). On error cb is not called. msg NULL (it could not be built): the
- * reserved slot is given back, AX_E_INVALID. */
+ * reserved slot is given back, AX_E_NOMEM. */
 ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms, pipeline_cb cb, void *arg);
 
 /* One request (API, direct get, ack with reply), payload copied; cb once with the answer, AX_E_TIMEOUT after timeout_ms. */
@@ -63,8 +66,8 @@ typedef bool (*pipeline_many_cb)(void *arg, const struct answer *a);
 ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t idle_ms,
                              pipeline_many_cb cb, void *arg);
 
-/* STREAM.MSG.GET through the leader (never a stale replica): by subject (last message there; wildcards allowed) or by
- * sequence (subject NULL). cb: AX_OK and *found filled, AX_E_NOT_FOUND, or an error. */
+/* STREAM.MSG.GET through the leader (never a stale replica): by subject (last message there; wildcards allowed), by
+ * sequence (subject NULL), or with both the first message on subject from that sequence on. cb: AX_OK and *found filled, AX_E_NOT_FOUND, or an error. */
 struct stored_msg {
     const char *subject; /* borrowed, all of it, for the callback */
     uint64_t seq;

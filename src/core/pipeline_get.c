@@ -14,27 +14,28 @@ struct get {
     void *arg;
 };
 
-/* base64 text to bytes, NUL-terminated for the caller's convenience; NULL: not base64, or no memory. */
-static char *decode(const char *text, size_t *bytes)
+/* base64 text to bytes, NUL-terminated for the caller's convenience. */
+static ax_err decode(const char *text, char **decoded, size_t *bytes)
 {
     size_t n = strlen(text);
     char *out = malloc(n / 4 * 3 + 1);
     if (out == NULL)
-        return NULL;
+        return AX_E_NOMEM;
     int got = n == 0 ? 0 : EVP_DecodeBlock((unsigned char *) out, (const unsigned char *) text, (int) n);
     if (got < 0) {
         free(out);
-        return NULL;
+        return AX_E_PROTOCOL;
     }
     for (size_t i = n; i > 0 && text[i - 1] == '=' && n - i < 2; i--)
         got--; /* EVP_DecodeBlock counts padding as bytes */
     out[got] = '\0';
     *bytes = (size_t) got;
-    return out;
+    *decoded = out;
+    return AX_OK;
 }
 
-/* "NATS/1.0\r\nName: value\r\n…\r\n": into the message's headers. */
-static void add_headers(natsMsg *msg, char *block)
+/* "NATS/1.0\r\nName: value\r\n…\r\n": into the message's headers. What is no header is left out. */
+static ax_err add_headers(natsMsg *msg, char *block)
 {
     char *save = NULL;
     char *line = strtok_r(block, "\r\n", &save); /* status line */
@@ -44,8 +45,10 @@ static void add_headers(natsMsg *msg, char *block)
             continue;
         *colon++ = '\0';
         colon += strspn(colon, " \t");
-        natsMsgHeader_Add(msg, line, colon);
+        if (natsMsgHeader_Add(msg, line, colon) == NATS_NO_MEMORY)
+            return AX_E_NOMEM;
     }
+    return AX_OK;
 }
 
 static ax_err build(const json_t *m, struct stored_msg *out)
@@ -57,15 +60,16 @@ static ax_err build(const json_t *m, struct stored_msg *out)
     if (subject == NULL || time == NULL || !clock_parse_rfc3339(time, &out->time_ns))
         return AX_E_PROTOCOL;
     size_t data_bytes = 0, block_bytes = 0;
-    char *body = decode(data != NULL ? data : "", &data_bytes);
-    char *block = decode(hdrs != NULL ? hdrs : "", &block_bytes);
-    ax_err err = AX_E_PROTOCOL;
-    if (body != NULL && block != NULL && natsMsg_Create(&out->msg, subject, NULL, body, (int) data_bytes) == NATS_OK) {
-        add_headers(out->msg, block);
-        out->subject = subject;
-        out->seq = (uint64_t) json_integer_value(json_object_get(m, "seq"));
-        err = AX_OK;
-    }
+    char *body = NULL, *block = NULL;
+    ax_err err = decode(data != NULL ? data : "", &body, &data_bytes);
+    if (err == AX_OK)
+        err = decode(hdrs != NULL ? hdrs : "", &block, &block_bytes);
+    if (err == AX_OK && natsMsg_Create(&out->msg, subject, NULL, body, (int) data_bytes) != NATS_OK)
+        err = AX_E_NOMEM;
+    if (err == AX_OK)
+        err = add_headers(out->msg, block);
+    out->subject = subject;
+    out->seq = (uint64_t) json_integer_value(json_object_get(m, "seq"));
     free(body);
     free(block);
     return err;
@@ -96,15 +100,16 @@ static void on_answer(void *arg, const struct answer *a)
 ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq, int64_t timeout_ms,
                     pipeline_get_cb cb, void *arg)
 {
-    char api[128], body[256];
+    char api[128], body[320];
     struct get *g = malloc(sizeof *g);
     if (g == NULL)
         return AX_E_NOMEM;
     g->cb = cb;
     g->arg = arg;
     snprintf(api, sizeof api, "$JS.API.STREAM.MSG.GET.%s", stream);
-    int n = subject != NULL ? snprintf(body, sizeof body, "{\"last_by_subj\":\"%s\"}", subject)
-                            : snprintf(body, sizeof body, "{\"seq\":%" PRIu64 "}", seq);
+    int n = subject == NULL ? snprintf(body, sizeof body, "{\"seq\":%" PRIu64 "}", seq)
+            : seq == 0      ? snprintf(body, sizeof body, "{\"last_by_subj\":\"%s\"}", subject)
+                            : snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq, subject);
     ax_err err = pipeline_request(p, api, body, (size_t) n, timeout_ms, on_answer, g);
     if (err != AX_OK)
         free(g);

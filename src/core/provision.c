@@ -1,5 +1,6 @@
 #include "core/provision.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "core/log.h"
 #include "core/provision_json.h"
 
-#define TOGETHER_NS 2000000000LL /* streams younger than this were made in the same go */
+#define CREATE_TRIES 3
+#define CREATE_AGAIN_MS 500
 #define MIN_MAX_BYTES (16LL << 20)
 #define NS_PER_MINUTE 60000000000LL
 #define QUEUE_SUBJECT_PREFIX "ax.queue."
@@ -153,19 +155,17 @@ static bool stream_exists(natsConnection *nc, const char *stream)
 }
 
 /* AX_WORK's sequences are the fencing tokens, which must never come again: one that replaces a deleted AX_WORK starts
- * where no former one can have got to, at the server's time in microseconds. 0: this is the first one, made together with
- * the other streams. */
+ * where no former one can have got to, at the server's time in microseconds. Streams are made in the order of their
+ * names, so a KV_AX_DONE that is there tells that there has been an AX_WORK. 0: this is the first one. */
 static int64_t first_seq_of_another(natsConnection *nc)
 {
     json_t *reply;
-    int64_t now_ns, created_ns;
+    int64_t now_ns = 0;
     if (provision_json(nc, "STREAM.INFO." STREAM_DONE, NULL, &reply, NULL, NULL) != AX_OK) return 0;
     const char *ts = json_string_value(json_object_get(reply, "ts"));
-    const char *created = json_string_value(json_object_get(reply, "created"));
-    bool another = ts != NULL && created != NULL && clock_parse_rfc3339(ts, &now_ns) &&
-                   clock_parse_rfc3339(created, &created_ns) && now_ns - created_ns > TOGETHER_NS;
+    if (ts == NULL || !clock_parse_rfc3339(ts, &now_ns)) now_ns = 0;
     json_decref(reply);
-    return another ? now_ns / 1000 : 0;
+    return now_ns / 1000;
 }
 
 /* *made: false when somebody else created it in the meantime. */
@@ -184,13 +184,24 @@ static ax_err create_stream(natsConnection *nc, const struct provision_asset *as
     char what[128];
     snprintf(what, sizeof what, "STREAM.CREATE.%s", asset->name);
 
-    for (;;) {
+    for (int tries = 1;;) {
         json_t *reply;
         int err_code;
         ax_err err = provision_json(nc, what, json_incref(config), &reply, &err_code, p);
         if (err == AX_OK) {
             *made = json_is_true(json_object_get(reply, "did_create"));
             json_decref(reply);
+        }
+        /* A cluster that has only just come up, or is about to elect: creating twice is creating once. */
+        bool passing = err == AX_E_TIMEOUT ||
+                       (err == AX_E_SERVER && (err_code == JS_ERR_UNAVAILABLE || err_code == JS_ERR_NO_PEERS));
+        if (passing && tries++ < CREATE_TRIES) {
+            poll(NULL, 0, CREATE_AGAIN_MS);
+            continue;
+        }
+        if (err == AX_E_SERVER && (err_code == JS_ERR_NO_PEERS || err_code == JS_ERR_REPLICAS_NOT_SUPPORTED)) {
+            err = problem_set(p, AX_E_SERVER, "stream %s: %d replicas need as many servers of one cluster, up and with JetStream",
+                              asset->name, replicas);
         }
         if (err == AX_E_SERVER && err_code == JS_ERR_STREAM_NAME_EXISTS) err = AX_OK;
         /* max_bytes is reserved on creation: on a small disk a smaller bound is better than no stream. The server
@@ -222,6 +233,35 @@ ax_err provision_streams(natsConnection *nc, int replicas, void (*created)(void 
     }
     free(present);
     return err;
+}
+
+struct short_of {
+    int replicas;
+    void (*found)(void *arg, const char *stream, int replicas);
+    void *arg;
+};
+
+static ax_err check_replicas(void *arg, json_t *value, struct problem *p)
+{
+    (void)p;
+    const struct short_of *s = arg;
+    json_t *config = json_object_get(value, "config");
+    const char *stream = json_string_value(json_object_get(config, "name"));
+    int replicas = (int)json_integer_value(json_object_get(config, "num_replicas"));
+    bool ours = stream != NULL && json_object_get(json_object_get(config, "metadata"), "ax.rank") != NULL;
+    for (int i = 0; stream != NULL && i < provision_asset_count && !ours; i++) {
+        ours = strcmp(stream, provision_assets[i].name) == 0;
+    }
+    if (ours && replicas < s->replicas) s->found(s->arg, stream, replicas);
+    return AX_OK;
+}
+
+ax_err provision_short_of_replicas(natsConnection *nc, int replicas,
+                                   void (*found)(void *arg, const char *stream, int replicas), void *arg,
+                                   struct problem *p)
+{
+    struct short_of s = {replicas, found, arg};
+    return replicas > 1 ? each_page(nc, "STREAM.LIST", NULL, "streams", check_replicas, &s, p) : AX_OK;
 }
 
 /* "ax.queue.<name>.>" into name; false: another subject. */
@@ -258,6 +298,16 @@ static void warn_unusable(const char *stream, const char *why)
     }
 }
 
+/* text NULL: not given. False: *share is 1 all the same. */
+static bool parse_share(const char *text, double *share)
+{
+    char *end = NULL;
+    double n = text != NULL ? strtod(text, &end) : 1;
+    bool ok = text == NULL || (end != text && *end == '\0' && n >= 0 && n <= 1);
+    *share = ok ? n : 1;
+    return ok;
+}
+
 static ax_err add_priority(void *arg, json_t *value, struct problem *p)
 {
     struct priorities *ps = arg;
@@ -287,6 +337,8 @@ static ax_err add_priority(void *arg, json_t *value, struct problem *p)
     strcpy(pr.stream, stream);
     const char *on_full = json_string_value(json_object_get(metadata, "ax.on_full"));
     pr.spill = on_full != NULL && strcmp(on_full, "spill") == 0;
+    if (!parse_share(json_string_value(json_object_get(metadata, "ax.group_share")), &pr.group_share))
+        warn_unusable(stream, "ax.group_share must be a number from 0 to 1; taken as 1");
     json_t *max_msgs = json_object_get(config, "max_msgs");
     if (json_is_integer(max_msgs) && json_integer_value(max_msgs) > 0) pr.max_msgs = json_integer_value(max_msgs);
     pr.messages = (uint64_t)json_integer_value(json_object_get(json_object_get(value, "state"), "messages"));

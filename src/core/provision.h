@@ -23,6 +23,11 @@ extern const int provision_asset_count;
 ax_err provision_streams(natsConnection *nc, int replicas, void (*created)(void *arg, const char *stream), void *arg,
                          struct problem *p);
 
+/* Tells of each of AX's streams, priorities that were added included, that has fewer replicas than these. */
+ax_err provision_short_of_replicas(natsConnection *nc, int replicas,
+                                   void (*found)(void *arg, const char *stream, int replicas), void *arg,
+                                   struct problem *p);
+
 /* Priorities: streams whose metadata has ax.rank. */
 #define PRIORITIES_MAX 16
 struct priority {
@@ -30,6 +35,7 @@ struct priority {
     char stream[64];
     int rank;            /* lower = first */
     bool spill;          /* ax.on_full = spill */
+    double group_share;  /* ax.group_share: part of max_msgs that groups share when it is full, 0 (not at all) … 1 */
     int64_t max_msgs;    /* as the server has it now; -1 unlimited */
     uint64_t messages;   /* at the time of reading */
 };

@@ -9,11 +9,14 @@
 #define PROVISION_TIMEOUT_MS 5000
 
 /* err_codes of the server that provisioning acts upon. */
+#define JS_ERR_NO_PEERS 10005 /* fewer servers are up than replicas are asked for */
+#define JS_ERR_UNAVAILABLE 10008
 #define JS_ERR_CONSUMER_NOT_FOUND 10014
 #define JS_ERR_NO_MESSAGE 10037
 #define JS_ERR_STORAGE_EXCEEDED 10047
 #define JS_ERR_STREAM_NAME_EXISTS 10058
 #define JS_ERR_STREAM_NOT_FOUND 10059
+#define JS_ERR_REPLICAS_NOT_SUPPORTED 10074 /* a single server */
 #define JS_ERR_WRONG_LAST_SEQUENCE 10071
 #define JS_ERR_CONSUMER_EXISTS 10148
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/header.h"
 #include "core/provision.h"
 #include "core/provision_json.h"
 
@@ -198,7 +199,7 @@ static ax_err put_pool(natsConnection *nc, const char *subject, const char *json
     natsMsg *msg = NULL;
     natsMsg *answer = NULL;
     natsStatus s = natsMsg_Create(&msg, subject, NULL, json, (int)strlen(json));
-    if (s == NATS_OK) s = natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, number);
+    if (s == NATS_OK) s = header_set(msg, HDR_EXPECT_SUBJECT_SEQ, number);
     if (s == NATS_OK) s = natsConnection_RequestMsg(&answer, nc, msg, PROVISION_TIMEOUT_MS);
     natsMsg_Destroy(msg);
     if (s == NATS_NO_RESPONDERS) {

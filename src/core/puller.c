@@ -12,6 +12,7 @@
 #define EXPIRES_MS 10000      /* a pull the server forgot is noticed this late at worst, without heartbeats */
 #define EXPIRES_GRACE_MS 2000
 #define LOST_WAIT_MS 1000
+#define ELECTED_WAIT_MS 200   /* the new leader tells of itself a moment before it takes pulls */
 
 struct pull {
     uint64_t id; /* 0: free */
@@ -34,6 +35,17 @@ struct puller {
 
 static void ask(struct puller *p);
 
+/* The server deals to its waiting pulls in turn, and we count off the oldest: so what is asked for may be more than the pulls that
+ * we still know have left. Without any of them it is nothing, else nobody would ever ask again. */
+static void settle(struct puller *p)
+{
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0)
+            return;
+    }
+    p->asked = 0;
+}
+
 static void on_timer(void *arg)
 {
     struct puller *p = arg;
@@ -44,6 +56,7 @@ static void on_timer(void *arg)
             p->pulls[i].id = 0;
         }
     }
+    settle(p);
     ask(p);
 }
 
@@ -83,12 +96,42 @@ static void ask(struct puller *p)
     arm(p);
 }
 
+static void lost(struct puller *p)
+{
+    if (p->not_before_ns > loop_now_ns(p->loop))
+        return;
+    p->not_before_ns = loop_now_ns(p->loop) + LOST_WAIT_MS * 1000000LL;
+    if (p->events.lost != NULL)
+        p->events.lost(p->events.arg);
+}
+
+/* Pulls died with the former leader, which may have had no time to say so. */
+static void on_elected(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct puller *p = closure;
+    memset(p->pulls, 0, sizeof p->pulls);
+    p->asked = 0;
+    p->not_before_ns = loop_now_ns(p->loop) + ELECTED_WAIT_MS * 1000000LL;
+    arm(p);
+    natsMsg_Destroy(msg);
+}
+
+/* The consumer has no leader, or is gone. Which of our pulls got no further is not told: none is worth anything then. */
+static void on_no_responders(void *closure)
+{
+    struct puller *p = closure;
+    memset(p->pulls, 0, sizeof p->pulls);
+    p->asked = 0;
+    lost(p);
+    arm(p);
+}
+
 static void on_status(struct puller *p, const char *subject, natsMsg *msg)
 {
     const char *status = NULL, *pending = NULL;
-    if (natsMsg_IsNoResponders(msg))
-        status = "503";
-    else if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL || strcmp(status, "100") == 0)
+    if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL || strcmp(status, "100") == 0)
         return;
     uint64_t id = strtoull(subject + strlen(p->inbox), NULL, 16);
     natsMsgHeader_Get(msg, "Nats-Pending-Messages", &pending);
@@ -101,12 +144,10 @@ static void on_status(struct puller *p, const char *subject, natsMsg *msg)
             p->asked = 0;
         p->pulls[i].id = 0;
     }
-    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: nobody home. */
-    if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0 && p->not_before_ns <= loop_now_ns(p->loop)) {
-        p->not_before_ns = loop_now_ns(p->loop) + LOST_WAIT_MS * 1000000LL;
-        if (p->events.lost != NULL)
-            p->events.lost(p->events.arg);
-    }
+    settle(p);
+    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: a server that is shutting down. */
+    if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0)
+        lost(p);
 }
 
 static void count_message(struct puller *p)
@@ -122,6 +163,7 @@ static void count_message(struct puller *p)
     }
     if (oldest != NULL && --oldest->left == 0)
         oldest->id = 0;
+    settle(p);
 }
 
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -150,25 +192,22 @@ ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const
     p->loop = l;
     p->events = *events;
     snprintf(p->api, sizeof p->api, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
-    char id[TASK_ID_CHARS + 1], subject[56];
+    char id[TASK_ID_CHARS + 1], subject[56], elected[192];
     name_new_id(id);
+    snprintf(elected, sizeof elected, "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream, consumer);
     snprintf(p->inbox, sizeof p->inbox, "_INBOX.%.30s.", id);
     snprintf(subject, sizeof subject, "%s*", p->inbox);
-    ax_err err = loop_subscribe(l, NULL, nc, subject, NULL, on_message, p);
+    natsSubscription *sub;
+    ax_err err = loop_subscribe(l, &sub, nc, subject, NULL, on_message, p);
+    if (err == AX_OK)
+        err = loop_subscribe(l, NULL, nc, elected, NULL, on_elected, p);
     if (err != AX_OK) {
         free(p);
         return err;
     }
+    loop_on_no_responders(l, sub, on_no_responders);
     *out = p;
     return AX_OK;
-}
-
-void puller_free(struct puller *p)
-{
-    if (p == NULL)
-        return;
-    loop_timer_stop(p->loop, &p->timer);
-    free(p);
 }
 
 void puller_want(struct puller *p, int n)

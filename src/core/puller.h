@@ -22,10 +22,8 @@ struct puller_events {
 /* stream, consumer: copied. */
 ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream, const char *consumer,
                   const struct puller_events *events);
-/* Only when no message can come any more (connection closed, loop over): nats.c 3.4 crashes on a message for a destroyed
- * subscription, so a puller no longer needed is told to want 0 and kept. */
-void puller_free(struct puller *p);
-/* How many more messages the caller is ready to take now. Asks the server for what is not asked for yet. */
+/* How many more messages the caller is ready to take now. Asks the server for what is not asked for yet. A puller that is
+ * no longer needed is told to want 0 and kept: nats.c 3.4 crashes on a message for a destroyed subscription. */
 void puller_want(struct puller *p, int n);
 /* Messages asked for and not yet come. */
 int puller_asked(const struct puller *p);

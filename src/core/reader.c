@@ -27,6 +27,7 @@ struct reader {
 
 static void read_batch(void *arg);
 static void read_info(void *arg);
+static void ask_leader(void *arg);
 
 static void finish(struct reader *r, ax_err err)
 {
@@ -58,6 +59,14 @@ static const char *last_value(natsMsg *msg, const char *name)
     return v;
 }
 
+/* No memory to take the message apart: it is not passed over, but read again. */
+static bool read_again(struct reader *r)
+{
+    if (!gone(r))
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+    return false;
+}
+
 static bool on_reply(void *arg, const struct answer *a)
 {
     struct reader *r = arg;
@@ -67,11 +76,14 @@ static bool on_reply(void *arg, const struct answer *a)
             loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
         return false;
     }
-    if (natsMsgHeader_Get(a->reply, "Status", &status) == NATS_OK && status != NULL) {
+    natsStatus s = natsMsgHeader_Get(a->reply, "Status", &status);
+    if (s == NATS_NO_MEMORY)
+        return read_again(r);
+    if (s == NATS_OK && status != NULL) {
         if (gone(r))
             return false;
         if (strcmp(status, "404") == 0)
-            finish(r, AX_OK);
+            ask_leader(r);
         else if (strcmp(status, "204") != 0)
             loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
         else if (r->next_seq > r->last_seq)
@@ -85,7 +97,7 @@ static bool on_reply(void *arg, const struct answer *a)
     const char *time = last_value(a->reply, "Nats-Time-Stamp");
     int64_t time_ns = 0;
     if (subject == NULL || seq == NULL)
-        return true;
+        return read_again(r);
     r->next_seq = strtoull(seq, NULL, 10) + 1;
     if (time != NULL)
         clock_parse_rfc3339(time, &time_ns);
@@ -109,6 +121,29 @@ static void read_batch(void *arg)
     if (pipeline_request_many(r->pipeline, api, body, (size_t) n, IDLE_MS, on_reply, r) != AX_OK) {
         r->busy = false;
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+    }
+}
+
+/* ---- nothing more, says a replica; it may be behind (docs/design.md, "Clusters") ---- */
+
+static void on_leader(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct reader *r = arg;
+    if (gone(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->seq > r->last_seq))
+        finish(r, AX_OK);
+    else
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, err == AX_OK ? read_batch : ask_leader, r);
+}
+
+static void ask_leader(void *arg)
+{
+    struct reader *r = arg;
+    r->busy = true;
+    if (pipeline_get(r->pipeline, r->stream, r->filter, r->next_seq, IDLE_MS, on_leader, r) != AX_OK) {
+        r->busy = false;
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, ask_leader, r);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Reads what a stream holds, in order, to its end, without a consumer (batched direct get, needs allow_direct; works on
  * work-queue streams too). Used to rebuild the filter, to adopt AX_WORK, to list. Ends when the stream's last sequence
- * as told by its leader at the start is passed. Loop lock held in every call and callback. */
+ * as told by its leader at the start is passed, or when the leader says that nothing more is there: the replica that is
+ * read may be behind. Loop lock held in every call and callback. */
 #ifndef AX_CORE_READER_H
 #define AX_CORE_READER_H
 

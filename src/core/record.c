@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ax/v1/record.pb-c.h"
+#include "core/memory.h"
 
 _Static_assert((int)RECORD_DONE == AX__V1__RECORD__STATE__STATE_DONE, "the schema's numbers");
 _Static_assert((int)RECORD_CANCELLED == AX__V1__RECORD__STATE__STATE_CANCELLED, "the schema's numbers");
@@ -26,9 +27,11 @@ ax_err record_unpack(struct record *r, const void *data, size_t bytes) {
     if (bytes == 0) {
         return AX_E_NOT_FOUND;
     }
-    Ax__V1__Record *m = ax__v1__record__unpack(NULL, bytes, data);
+    bool refused;
+    ProtobufCAllocator allocator = memory_allocator(&refused);
+    Ax__V1__Record *m = ax__v1__record__unpack(&allocator, bytes, data);
     if (!m) {
-        return AX_E_PROTOCOL;
+        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
     }
     ax_err err = AX_E_PROTOCOL;
     bool fired = m->state == AX__V1__RECORD__STATE__STATE_FIRED;
@@ -45,7 +48,7 @@ ax_err record_unpack(struct record *r, const void *data, size_t bytes) {
         }
         err = AX_OK;
     }
-    ax__v1__record__free_unpacked(m, NULL);
+    ax__v1__record__free_unpacked(m, &allocator);
     return err;
 }
 

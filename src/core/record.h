@@ -1,8 +1,14 @@
-/* Idempotency record, and the last firing of a recurring task: what KV_AX_DONE holds under $KV.AX_DONE.<id> (protobuf ax.v1.Record). The one place that knows
- * the bucket's layout (docs/design.md). Pure. */
+/* What the bucket KV_AX_DONE holds, and the one place that knows its layout (docs/design.md). Pure.
+ *
+ *   $KV.AX_DONE.<id>                 idempotency record of one task (protobuf ax.v1.Record)
+ *   $KV.AX_DONE.page.<n>-<24 hex>    a page: n records of finished tasks of one pool in one message (ax.v1.RecordPage)
+ *   $KV.AX_DONE.cron-<schedule id>   the last firing of a recurring task (ax.v1.Record)
+ *
+ * Of several words about one id the newest counts, by stream sequence. */
 #ifndef AX_CORE_RECORD_H
 #define AX_CORE_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,11 +30,50 @@ struct record {
 /* Packs into buf (cap bytes; RECORD_MAX_BYTES always suffices); returns the length. */
 #define RECORD_MAX_BYTES 192
 size_t record_pack(const struct record *r, uint8_t *buf, size_t cap);
-/* AX_E_PROTOCOL: not a record. A KV delete marker (0 bytes) is AX_E_NOT_FOUND. */
+/* AX_E_PROTOCOL: not a record. AX_E_NOMEM: nothing is known. A KV delete marker (0 bytes) is AX_E_NOT_FOUND. */
 ax_err record_unpack(struct record *r, const void *data, size_t bytes);
 /* "$KV.AX_DONE.<id>" into out[SUBJECT_MAX_CHARS]; returns the length. */
 size_t record_subject(char *out, const char *id);
 /* "$KV.AX_DONE.cron-<id of the schedule>": where the record of its last firing is. */
 size_t record_subject_fired(char *out, const char *schedule_id);
+
+/* ---- pages ---- */
+
+#define PAGE_ENTRIES_MAX 64
+#define PAGE_PREFIX DONE_PREFIX "page."
+#define PAGE_SUBJECTS DONE_PREFIX "page.*"
+
+/* What names a page: chosen by who writes it, since listeners hear a publish before it has a sequence. */
+struct page_name {
+    uint64_t writer; /* random, of the writing process */
+    uint32_t number; /* its pages counted */
+    uint32_t entries;
+};
+
+struct page_entry {
+    char task[TASK_ID_CHARS + 1];
+    uint32_t attempt;
+    uint64_t fence;
+    int64_t finished_ns;
+};
+
+struct page {
+    char pool[NAME_MAX_CHARS + 1];
+    int count;
+    struct page_entry entries[PAGE_ENTRIES_MAX];
+};
+
+#define PAGE_ENTRY_MAX_BYTES 64
+#define PAGE_MAX_BYTES (PAGE_ENTRIES_MAX * PAGE_ENTRY_MAX_BYTES + NAME_MAX_CHARS + 2)
+/* Packs into buf (PAGE_MAX_BYTES); returns the length. */
+size_t page_pack(const struct page *p, uint8_t buf[PAGE_MAX_BYTES]);
+/* AX_E_PROTOCOL: not a page. Delete marker (0 bytes): AX_E_NOT_FOUND. */
+ax_err page_unpack(struct page *p, const void *data, size_t bytes);
+/* The record of task id in it; false: it has none. */
+bool page_find(const struct page *p, const char *id, struct record *out);
+/* The page's subject into out[SUBJECT_MAX_CHARS]; returns the length. */
+size_t page_subject(char *out, const struct page_name *name);
+/* False: subject does not name a page. */
+bool page_parse_subject(const char *subject, struct page_name *out);
 
 #endif

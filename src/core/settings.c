@@ -1,5 +1,6 @@
 #include "core/settings.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 #define HOUR_MS 3600000LL
 #define DAY_MS (24 * HOUR_MS)
 
-enum kind { REAL, INT64, INT32, UINT32, DURATION };
+enum kind { REAL, INT64, INT32, UINT32, DURATION, BOOL, WEIGHTS };
 
 static const struct field {
     const char *name;
@@ -26,6 +27,10 @@ static const struct field {
 } fields[] = {
     {"rate", REAL, offsetof(struct settings, rate), 0, 1e6},
     {"burst", REAL, offsetof(struct settings, burst), 1, 1e6},
+    {"adaptive", BOOL, offsetof(struct settings, adaptive), 0, 1},
+    {"rate_floor", REAL, offsetof(struct settings, rate_floor), 0, 1e6},
+    {"tolerance", REAL, offsetof(struct settings, tolerance), 1.02, 10},
+    {"fail_ratio", REAL, offsetof(struct settings, fail_ratio), 0.01, 1},
     {"batch", INT64, offsetof(struct settings, batch), 1, 1000},
     {"share", REAL, offsetof(struct settings, share), 0, 0.5},
     {"max_retry", INT32, offsetof(struct settings, max_retry), 0, 1000},
@@ -33,9 +38,16 @@ static const struct field {
     {"backoff_cap", DURATION, offsetof(struct settings, backoff_cap_ms), 1, DAY_MS},
     {"max_timeouts", UINT32, offsetof(struct settings, max_timeouts), 0, 1000},
     {"window", DURATION, offsetof(struct settings, window_ms), 60000, 7 * DAY_MS},
+    {"group_rate", REAL, offsetof(struct settings, group_rate), 0, 1e6},
+    {"group_burst", REAL, offsetof(struct settings, group_burst), 1, 1e6},
+    {"group_concurrency", INT64, offsetof(struct settings, group_concurrency), 0, 1e6},
+    {"group_weight", INT32, offsetof(struct settings, group_weight), 1, 100},
+    {"group_weights", WEIGHTS, offsetof(struct settings, group_weights), 1, 100},
+    {"paused", BOOL, offsetof(struct settings, paused), 0, 1},
 };
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-#define FIELD_NAMES "rate, burst, batch, share, max_retry, backoff, backoff_cap, max_timeouts, window"
+#define FIELD_NAMES "rate, burst, adaptive, rate_floor, tolerance, fail_ratio, batch, share, max_retry, backoff, backoff_cap, " \
+                    "max_timeouts, window, group_rate, group_burst, group_concurrency, group_weight, group_weights, paused"
 
 static double burst_for(double rate)
 {
@@ -79,6 +91,15 @@ static ax_err out_of_range(const struct field *f, const json_t *value, struct pr
 {
     char shown[SHOWN_MAX + 4], least[48], most[48];
     show(value, shown);
+    if (f->kind == BOOL) {
+        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name, shown);
+    }
+    if (f->kind == WEIGHTS) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed, must be an object of at most %d groups, names of 1 to %d bytes, and "
+                           "whole numbers from %.7g to %.7g, such as {\"acme\":3}",
+                           f->name, shown, SETTINGS_WEIGHTS_MAX, GROUP_MAX_BYTES, f->min, f->max);
+    }
     if (f->kind == DURATION) {
         return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"", f->name,
                            shown, clock_format_duration((int64_t)f->min, least),
@@ -86,6 +107,38 @@ static ax_err out_of_range(const struct field *f, const json_t *value, struct pr
     }
     return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g", f->name, shown,
                        f->kind == REAL ? "number" : "whole number", f->min, f->max);
+}
+
+/* A name that a header can carry. */
+static bool is_group(const char *name)
+{
+    size_t n = strlen(name);
+    if (n < 1 || n > GROUP_MAX_BYTES || strpbrk(name, "\r\n") != NULL) {
+        return false;
+    }
+    return !isspace((unsigned char)name[0]) && !isspace((unsigned char)name[n - 1]);
+}
+
+static ax_err put_weights(struct settings *s, const struct field *f, const json_t *value, struct problem *p)
+{
+    if (!json_is_object(value) || json_object_size(value) > SETTINGS_WEIGHTS_MAX) {
+        return out_of_range(f, value, p);
+    }
+    const char *name;
+    json_t *weight;
+    json_object_foreach((json_t *)value, name, weight) {
+        double n = json_number_value(weight);
+        if (!is_group(name) || !json_is_integer(weight) || n < f->min || n > f->max) {
+            return out_of_range(f, value, p);
+        }
+    }
+    memset(&s->group_weights, 0, sizeof(s->group_weights));
+    json_object_foreach((json_t *)value, name, weight) {
+        int i = s->group_weights.count++;
+        snprintf(s->group_weights.list[i].group, sizeof(s->group_weights.list[i].group), "%s", name);
+        s->group_weights.list[i].weight = (int32_t)json_integer_value(weight);
+    }
+    return AX_OK;
 }
 
 static ax_err put_field(struct settings *s, const struct field *f, const json_t *value, struct problem *p)
@@ -99,6 +152,16 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
         }
         *(int64_t *)at = ms;
         return AX_OK;
+    }
+    if (f->kind == BOOL) {
+        if (!json_is_boolean(value)) {
+            return out_of_range(f, value, p);
+        }
+        *(bool *)at = json_is_true(value);
+        return AX_OK;
+    }
+    if (f->kind == WEIGHTS) {
+        return put_weights(s, f, value, p);
     }
     if (f->kind == REAL ? !json_is_number(value) : !json_is_integer(value)) {
         return out_of_range(f, value, p);
@@ -116,6 +179,18 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
     return AX_OK;
 }
 
+static json_t *get_weights(const struct settings *s)
+{
+    json_t *o = json_object();
+    for (int i = 0; o != NULL && i < s->group_weights.count; i++) {
+        if (json_object_set_new(o, s->group_weights.list[i].group, json_integer(s->group_weights.list[i].weight)) != 0) {
+            json_decref(o);
+            o = NULL;
+        }
+    }
+    return o;
+}
+
 static json_t *get_field(const struct settings *s, const struct field *f)
 {
     const void *at = (const char *)s + f->offset;
@@ -128,12 +203,16 @@ static json_t *get_field(const struct settings *s, const struct field *f)
     case INT64: return json_integer(*(const int64_t *)at);
     case INT32: return json_integer(*(const int32_t *)at);
     case UINT32: return json_integer(*(const uint32_t *)at);
+    case WEIGHTS: return get_weights(s);
+    case BOOL: return json_boolean(*(const bool *)at);
     default: return json_string(clock_format_duration(*(const int64_t *)at, text));
     }
 }
 
 static ax_err bad_json(const json_error_t *e, struct problem *p)
 {
+    if (e->text[0] == '\0' || json_error_code(e) == json_error_out_of_memory)
+        return problem_set(p, AX_E_NOMEM, "out of memory");
     char why[JSON_ERROR_TEXT_LENGTH];
     snprintf(why, sizeof(why), "%s", e->text);
     for (char *c = why; *c != '\0'; c++) {
@@ -162,12 +241,19 @@ void settings_default(struct settings *s)
 {
     *s = (struct settings){.rate = 0,
                            .burst = 1,
+                           .adaptive = false,
+                           .rate_floor = 0,
+                           .tolerance = 1.15,
+                           .fail_ratio = 0.1,
                            .batch = 20,
                            .share = 0.05,
                            .max_retry = 3,
                            .backoff_ms = BACKOFF_BASE_MS,
                            .backoff_cap_ms = BACKOFF_CAP_MS,
                            .max_timeouts = 10,
+                           .group_burst = 1,
+                           .group_weight = 1,
+                           .paused = false,
                            .window_ms = 7 * DAY_MS};
 }
 
@@ -203,6 +289,9 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
         if (json_object_get(root, "burst") == NULL) {
             parsed.burst = burst_for(parsed.rate);
         }
+        if (json_object_get(root, "group_burst") == NULL) {
+            parsed.group_burst = burst_for(parsed.group_rate);
+        }
         *s = parsed;
     }
     json_decref(root);
@@ -217,8 +306,12 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
     }
     /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes is the same */
     json_t *parsed = NULL;
-    if (f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
+    bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    if (f->kind == BOOL ? is_word : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
         parsed = json_loads(value, JSON_DECODE_ANY, NULL);
+    }
+    if (f->kind == WEIGHTS && parsed == NULL) {
+        parsed = json_loads(value, JSON_REJECT_DUPLICATES, NULL);
     }
     if (parsed == NULL) {
         parsed = json_string(value);
@@ -226,11 +319,14 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
     if (parsed == NULL) {
         return problem_set(p, AX_E_INVALID, "%s: the value is not valid UTF-8", f->name);
     }
-    bool follows = s->burst == burst_for(s->rate);
+    bool follows = s->burst == burst_for(s->rate), group_follows = s->group_burst == burst_for(s->group_rate);
     ax_err err = put_field(s, f, parsed, p);
     json_decref(parsed);
     if (err == AX_OK && follows && strcmp(field, "rate") == 0) {
         s->burst = burst_for(s->rate);
+    }
+    if (err == AX_OK && group_follows && strcmp(field, "group_rate") == 0) {
+        s->group_burst = burst_for(s->group_rate);
     }
     return err;
 }
@@ -240,6 +336,7 @@ char *settings_format(const struct settings *s)
     struct settings defaults;
     settings_default(&defaults);
     defaults.burst = burst_for(s->rate);
+    defaults.group_burst = burst_for(s->group_rate);
     json_t *root = json_object();
     bool ok = root != NULL;
     for (size_t i = 0; ok && i < FIELD_COUNT; i++) {
@@ -254,4 +351,19 @@ char *settings_format(const struct settings *s)
     char *text = ok ? dump_exactly(root) : NULL;
     json_decref(root);
     return text;
+}
+
+int32_t settings_weight(const struct settings *s, const char *group)
+{
+    for (int i = 0; group != NULL && i < s->group_weights.count; i++) {
+        if (strcmp(s->group_weights.list[i].group, group) == 0) {
+            return s->group_weights.list[i].weight;
+        }
+    }
+    return s->group_weight;
+}
+
+bool settings_limit_groups(const struct settings *s)
+{
+    return s->group_rate > 0 || s->group_concurrency > 0 || s->group_weights.count > 0 || s->group_weight != 1;
 }

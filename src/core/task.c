@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/header.h"
 
 void task_clear(struct task *t) {
     free(t->headers);
@@ -20,7 +21,7 @@ static size_t line_bytes(const char *name, const char *value) {
 }
 
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p) {
-    size_t headers = t->key ? line_bytes(HDR_KEY, t->key) : 0;
+    size_t headers = (t->key ? line_bytes(HDR_KEY, t->key) : 0) + (t->group ? line_bytes(HDR_GROUP, t->group) : 0);
     for (size_t i = 0; i < t->header_count; i++) {
         headers += line_bytes(t->headers[i].name, t->headers[i].value);
     }
@@ -37,19 +38,19 @@ ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct p
 static natsStatus set_number(natsMsg *msg, const char *name, int64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
-    return natsMsgHeader_Set(msg, name, text);
+    return header_set(msg, name, text);
 }
 
 static natsStatus set_duration(natsMsg *msg, const char *name, int64_t ms) {
     char text[24];
     bool whole_seconds = ms % 1000 == 0;
     snprintf(text, sizeof text, "%" PRId64 "%s", whole_seconds ? ms / 1000 : ms, whole_seconds ? "s" : "ms");
-    return natsMsgHeader_Set(msg, name, text);
+    return header_set(msg, name, text);
 }
 
 static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns) {
     char text[40];
-    return natsMsgHeader_Set(msg, name, clock_format_rfc3339(ns, text));
+    return header_set(msg, name, clock_format_rfc3339(ns, text));
 }
 
 /* Workers and operators read hand-offs and dead letters; the other stages are read by AX, which has id and priority from
@@ -63,12 +64,12 @@ static bool may_be_schedule(const char *subject) {
 }
 
 static natsStatus set_schedule(const struct task *t, natsMsg *msg) {
-    natsStatus s = natsMsgHeader_Set(msg, HDR_CRON, t->cron);
+    natsStatus s = header_set(msg, HDR_CRON, t->cron);
     if (s == NATS_OK && t->time_zone) {
-        s = natsMsgHeader_Set(msg, HDR_TIME_ZONE, t->time_zone);
+        s = header_set(msg, HDR_TIME_ZONE, t->time_zone);
     }
     if (s == NATS_OK && t->overlap != TASK_OVERLAP_DEFAULT) {
-        s = natsMsgHeader_Set(msg, HDR_OVERLAP, t->overlap == TASK_OVERLAP_SKIP ? "skip" : "queue");
+        s = header_set(msg, HDR_OVERLAP, t->overlap == TASK_OVERLAP_SKIP ? "skip" : "queue");
     }
     return s;
 }
@@ -79,13 +80,19 @@ static natsStatus set_headers(const struct task *t, const char *subject, natsMsg
     bool all = is_for_people(subject);
     natsStatus s = NATS_OK;
     if (all) {
-        s = natsMsgHeader_Set(msg, HDR_TASK, t->id);
+        s = header_set(msg, HDR_TASK, t->id);
     }
     if (s == NATS_OK && all) {
-        s = natsMsgHeader_Set(msg, HDR_PRIORITY, t->priority);
+        s = header_set(msg, HDR_PRIORITY, t->priority);
     }
     if (s == NATS_OK && t->key) {
-        s = natsMsgHeader_Set(msg, HDR_KEY, t->key);
+        s = header_set(msg, HDR_KEY, t->key);
+    }
+    if (s == NATS_OK && t->group) {
+        s = header_set(msg, HDR_GROUP, t->group);
+    }
+    if (s == NATS_OK && t->ordered) {
+        s = header_set(msg, HDR_ORDERED, "true");
     }
     if (s == NATS_OK && (all || t->attempt > 1)) {
         s = set_number(msg, HDR_ATTEMPT, t->attempt);
@@ -101,6 +108,9 @@ static natsStatus set_headers(const struct task *t, const char *subject, natsMsg
     }
     if (s == NATS_OK && t->submitted > 0) {
         s = set_number(msg, HDR_SUBMITTED, t->submitted);
+    }
+    if (s == NATS_OK && t->retried > 0) {
+        s = set_number(msg, HDR_RETRIED, (int64_t)t->retried);
     }
     if (s == NATS_OK && t->expires_ns > 0) {
         s = set_time(msg, HDR_EXPIRES, t->expires_ns);

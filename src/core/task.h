@@ -39,12 +39,15 @@ struct task {
     char priority[NAME_MAX_CHARS + 1];
     char pool[NAME_MAX_CHARS + 1];
     const char *key; /* NUL-terminated; NULL: keyless */
+    const char *group; /* whose limits and turns it shares; NULL: none */
+    bool ordered;      /* one at a time with the ordered ones of its group, in order of acceptance */
     uint32_t attempt;  /* 1… */
     uint32_t timeouts; /* earlier attempts that ended in silence */
     int32_t max_retry; /* retries after the first attempt; -1: not given (the pool's default) */
     int64_t backoff_ms; /* base; 0: not given (the pool's default) */
     int64_t timeout_ms; /* whole run of an attempt; 0: none */
     int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
+    uint64_t retried;   /* sequence of the dead letter that it was brought back from; 0: none */
     int64_t expires_ns; /* AX time; 0: none */
     int64_t expires_in_ms; /* submit only: Ax-Expires given as a duration from now; the caller, who has the clock, turns
                             * it into expires_ns; 0: none */
@@ -96,7 +99,7 @@ void task_clear(struct task *t);
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and the headers every
- * stage carries: Ax-Key, Ax-Attempt (if > 1), Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if
+ * stage carries: Ax-Key, Ax-Group, Ax-Ordered (if true), Ax-Attempt (if > 1), Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if
  * given), Ax-Submitted, Ax-Expires, Ax-Timeout; on ax.later and ax.due Ax-Cron, Ax-Time-Zone and Ax-Overlap; on ax.work and ax.dead Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the
  * subject says them. The caller adds the stage's own with natsMsgHeader_Set and owns *out. */
 ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out);

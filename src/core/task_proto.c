@@ -21,16 +21,22 @@ static struct block *block_of(const void *data) {
     return (struct block *)((char *)data - offsetof(struct block, data));
 }
 
+struct budget {
+    size_t bytes;
+    bool no_memory;
+};
+
 static void *block_alloc(void *budget, size_t bytes) {
-    size_t *left = budget;
-    if (bytes > *left) {
+    struct budget *left = budget;
+    if (bytes > left->bytes) {
         return NULL;
     }
     struct block *b = malloc(sizeof *b + bytes);
     if (!b) {
+        left->no_memory = true;
         return NULL;
     }
-    *left -= bytes;
+    left->bytes -= bytes;
     b->bytes = bytes;
     return b->data;
 }
@@ -42,16 +48,20 @@ static void block_free(void *budget, void *data) {
     }
 }
 
-static void *unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t bytes, struct problem *p) {
-    size_t budget = (1 << 20) + 24 * bytes;
+static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const void *data, size_t bytes,
+                     struct problem *p) {
+    struct budget budget = {.bytes = (1 << 20) + 24 * bytes};
     ProtobufCAllocator allocator = {block_alloc, block_free, &budget};
     static const uint8_t nothing[1];
-    void *m = protobuf_c_message_unpack(type, &allocator, bytes, bytes ? data : nothing);
-    if (!m) {
-        problem_set(p, AX_E_INVALID, "body: its %zu bytes are not an %s message, which %s announces", bytes, type->name,
+    *out = protobuf_c_message_unpack(type, &allocator, bytes, bytes ? data : nothing);
+    if (!*out && budget.no_memory) {
+        return problem_set(p, AX_E_NOMEM, "out of memory");
+    }
+    if (!*out) {
+        return problem_set(p, AX_E_INVALID, "body: its %zu bytes are not an %s message, which %s announces", bytes, type->name,
                     HDR_SCHEMA);
     }
-    return m;
+    return AX_OK;
 }
 
 static void release(void *m) {
@@ -95,6 +105,7 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
         {"expires", m->expires, task_rule_expires},
         {"overlap", m->overlap, task_rule_overlap},
         {"timeout", m->timeout, task_rule_timeout},
+        {"group", m->group, task_rule_group},
     };
     ax_err err = AX_OK;
     for (size_t i = 0; err == AX_OK && i < sizeof fields / sizeof *fields; i++) {
@@ -111,6 +122,7 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
     if (err == AX_OK) {
         err = take_name(t->pool, "pool", m->pool, p);
     }
+    t->ordered = m->ordered;
     if (err == AX_OK && m->max_retry_if_set_case == AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY) {
         char text[16];
         snprintf(text, sizeof text, "%u", m->max_retry);
@@ -172,7 +184,8 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
         err = take_headers(t, m, p);
     }
     if (err == AX_OK) {
-        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap", "expires", "key"};
+        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap",
+                                                      "expires", "key", "group", "ordered"};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {
@@ -185,11 +198,11 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
 
 ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes, void **unpacked,
                        struct problem *p) {
-    *unpacked = unpack(&ax__v1__task__descriptor, data, bytes, p);
-    if (!*unpacked) {
-        return AX_E_INVALID;
+    ax_err err = unpack(unpacked, &ax__v1__task__descriptor, data, bytes, p);
+    if (err != AX_OK) {
+        return err;
     }
-    ax_err err = take(t, subject, *unpacked, p);
+    err = take(t, subject, *unpacked, p);
     if (err != AX_OK) {
         release(*unpacked);
         *unpacked = NULL;
@@ -203,11 +216,11 @@ void task_proto_free(void *unpacked) {
 
 ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count, struct problem *p) {
     *count = 0;
-    Ax__V1__TaskBatch *m = unpack(&ax__v1__task_batch__descriptor, data, bytes, p);
-    *batch = m;
-    if (!m) {
-        return AX_E_INVALID;
+    ax_err err = unpack(batch, &ax__v1__task_batch__descriptor, data, bytes, p);
+    if (err != AX_OK) {
+        return err;
     }
+    Ax__V1__TaskBatch *m = *batch;
     if (m->n_tasks < 1 || m->n_tasks > TASK_BATCH_MAX) {
         problem_set(p, AX_E_INVALID, "tasks: a batch of %zu is not allowed; it must have 1 to %d tasks", m->n_tasks,
                     TASK_BATCH_MAX);

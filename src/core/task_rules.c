@@ -59,6 +59,27 @@ ax_err task_rule_key(struct task *t, const char *field, const char *value, struc
     return AX_OK;
 }
 
+ax_err task_rule_group(struct task *t, const char *field, const char *value, struct problem *p) {
+    size_t n = strlen(value);
+    if (n < 1 || n > GROUP_MAX_BYTES) {
+        return problem_set(p, AX_E_INVALID, "%s: a name of %zu bytes is not allowed; it must have 1 to %d", field, n,
+                           GROUP_MAX_BYTES);
+    }
+    if (!survives_the_wire(value)) {
+        return refuse(p, field, value, "without CR, LF, and white space at its ends");
+    }
+    t->group = value;
+    return AX_OK;
+}
+
+ax_err task_rule_ordered(struct task *t, const char *field, const char *value, struct problem *p) {
+    if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+        return refuse(p, field, value, "true or false");
+    }
+    t->ordered = *value == 't';
+    return AX_OK;
+}
+
 ax_err task_rule_max_retry(struct task *t, const char *field, const char *value, struct problem *p) {
     size_t n = strlen(value);
     long parsed = n >= 1 && n <= 9 && strspn(value, "0123456789") == n ? strtol(value, NULL, 10) : -1;
@@ -233,6 +254,15 @@ ax_err task_rule_together(const struct task *t, const struct task_field_names *n
     if (t->overlap != TASK_OVERLAP_DEFAULT && !t->cron) {
         return problem_set(p, AX_E_INVALID, "%s is given without %s, the only thing it has a meaning for",
                            names->overlap, names->cron);
+    }
+    if (t->ordered && !t->group) {
+        return problem_set(p, AX_E_INVALID, "%s is given without %s; order is kept within a group", names->ordered,
+                           names->group);
+    }
+    if (t->ordered && (t->cron || t->delay_ms >= 0 || t->at_ns)) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s and %s are both given; an ordered task is taken in order of acceptance, not at a time",
+                           names->ordered, t->cron ? names->cron : t->at_ns ? names->at : names->delay);
     }
     if (t->cron && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
         return problem_set(p, AX_E_INVALID, "%s: a key of %zu bytes is not allowed with %s; it must have 1 to %d",

@@ -27,15 +27,17 @@ ax_err task_rule_cron(struct task *t, const char *field, const char *value, stru
 ax_err task_rule_time_zone(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p);
+ax_err task_rule_group(struct task *t, const char *field, const char *value, struct problem *p);
+ax_err task_rule_ordered(struct task *t, const char *field, const char *value, struct problem *p);
 ax_err task_rule_expires(struct task *t, const char *field, const char *value, struct problem *p);
 
 /* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind: "header" or
  * "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value, struct problem *p);
 
-/* What only shows when all fields are known. Names in the order delay, at, cron, time zone, overlap, expires, key. */
+/* What only shows when all fields are known. Names in the order of the struct. */
 struct task_field_names {
-    const char *delay, *at, *cron, *time_zone, *overlap, *expires, *key;
+    const char *delay, *at, *cron, *time_zone, *overlap, *expires, *key, *group, *ordered;
 };
 ax_err task_rule_together(const struct task *t, const struct task_field_names *names, struct problem *p);
 

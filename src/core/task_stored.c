@@ -22,6 +22,10 @@ static int64_t number(const char *s, int64_t min, int64_t max, int64_t otherwise
 static void take_ax_header(struct task *t, const char *name, const char *value) {
     if (strcmp(name, HDR_KEY) == 0) {
         task_rule_key(t, name, value, NULL);
+    } else if (strcmp(name, HDR_GROUP) == 0) {
+        task_rule_group(t, name, value, NULL);
+    } else if (strcmp(name, HDR_ORDERED) == 0) {
+        task_rule_ordered(t, name, value, NULL);
     } else if (strcmp(name, HDR_ATTEMPT) == 0) {
         t->attempt = (uint32_t)number(value, 1, UINT32_MAX, 1);
     } else if (strcmp(name, HDR_TIMEOUTS) == 0) {
@@ -32,6 +36,8 @@ static void take_ax_header(struct task *t, const char *name, const char *value) 
         task_rule_backoff(t, name, value, NULL);
     } else if (strcmp(name, HDR_SUBMITTED) == 0) {
         t->submitted = number(value, 0, INT64_MAX, 0);
+    } else if (strcmp(name, HDR_RETRIED) == 0) {
+        t->retried = (uint64_t)number(value, 0, INT64_MAX, 0);
     } else if (strcmp(name, HDR_TIMEOUT) == 0) {
         task_rule_timeout(t, name, value, NULL);
     } else if (strcmp(name, HDR_EXPIRES) == 0) {

@@ -8,7 +8,7 @@
 
 static const char *const submit_headers[] = {HDR_KEY,     HDR_DELAY,   HDR_AT,      HDR_CRON,  HDR_TIME_ZONE,
                                              HDR_BACKOFF, HDR_EXPIRES, HDR_MAX_RETRY, HDR_SCHEMA,
-                                             HDR_OVERLAP, HDR_TIMEOUT};
+                                             HDR_OVERLAP, HDR_TIMEOUT, HDR_GROUP, HDR_ORDERED};
 #define SUBMIT_HEADER_COUNT (sizeof submit_headers / sizeof *submit_headers)
 
 struct submission {
@@ -32,6 +32,7 @@ static ax_err take_ax_header(struct task *t, const struct task_header_value *h, 
         {HDR_MAX_RETRY, task_rule_max_retry}, {HDR_CRON, task_rule_cron},   {HDR_TIME_ZONE, task_rule_time_zone},
         {HDR_EXPIRES, task_rule_expires},   {HDR_BACKOFF, task_rule_backoff},
         {HDR_OVERLAP, task_rule_overlap},   {HDR_TIMEOUT, task_rule_timeout},
+        {HDR_GROUP, task_rule_group},       {HDR_ORDERED, task_rule_ordered},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (strcmp(h->name, rules[i].name) == 0) {
@@ -111,7 +112,8 @@ ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p) {
     }
     if (err == AX_OK) {
         static const struct task_field_names names = {HDR_DELAY,     HDR_AT,      HDR_CRON,
-                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_EXPIRES, HDR_MSG_ID};
+                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_EXPIRES, HDR_MSG_ID,
+                                                      HDR_GROUP,     HDR_ORDERED};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {
