@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool.h"
@@ -24,6 +25,8 @@ struct adoption {
     int64_t held;     /* how many of them there are still */
     struct reader *reader;
     struct loop_timer timer;
+    bool asking;      /* a consumer's info is under way */
+    bool stopped;     /* the pool is not ours any more: goes with its last answer */
 };
 
 struct check {
@@ -34,14 +37,71 @@ struct check {
 static void check_more(void *arg);
 static void give_back_next(struct adoption *a);
 
+static void release(struct adoption *a)
+{
+    if (a->pending > 0 || a->asking)
+        return;
+    free(a->seqs);
+    free(a);
+}
+
+void pool_stop_adopting(struct pool *p)
+{
+    struct adoption *a = p->adoption;
+    if (a == NULL)
+        return;
+    p->adoption = NULL;
+    a->stopped = true;
+    loop_timer_stop(p->dispatch->loop, &a->timer);
+    if (a->reader != NULL)
+        reader_cancel(a->reader);
+    release(a);
+}
+
+/* ---- are there dead letters of those who led before? */
+
+struct letters {
+    struct pool *pool;
+    uint64_t epoch;
+};
+
+static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct letters *l = arg;
+    (void) found;
+    if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->leadership.stored.epoch == l->epoch)
+        l->pool->ready_ns = 0;
+    free(l);
+}
+
+/* A key that died before we led is looked up (hand_off.c). Without any letter of the pool that is not needed. */
+static void look_for_letters(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    char filter[SUBJECT_MAX_CHARS];
+    p->ready_ns = clock_ax_ns(&d->clock) + d->options->lease_ttl_ms * 1000000;
+    snprintf(filter, sizeof filter, "ax.dead.%s.>", p->name);
+    struct letters *l = malloc(sizeof *l);
+    if (l == NULL)
+        return;
+    *l = (struct letters) {p, p->leadership.stored.epoch};
+    if (pipeline_get(d->pipeline, STREAM_DEAD, filter, 1, WAIT_MS, on_letter, l) != AX_OK)
+        free(l);
+}
+
 static void finish(struct adoption *a)
 {
     struct pool *p = a->pool;
-    log_info("pool ready", "pool=%s adopted=%zu", p->name, a->count);
+    if (!p->adopted) {
+        log_info("pool ready", "pool=%s adopted=%zu", p->name, a->count);
+        look_for_letters(p);
+    }
+    p->swept_ns = loop_now_ns(p->dispatch->loop);
     loop_timer_stop(p->dispatch->loop, &a->timer);
+    FAULT("adopt.end");
     free(a->seqs);
     free(a);
-    p->adopting = false;
+    p->adoption = NULL;
     p->adopted = true;
     p->ready = true;
     p->info_ns = 0;
@@ -53,16 +113,18 @@ static void on_removed(void *arg, const struct answer *a)
 {
     (void) arg;
     (void) a; /* what stays is swept at the next start */
+    FAULT("sweep.remove.after");
 }
 
 static void sweep(struct pool *p, struct run *r)
 {
     char body[64];
     int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+    FAULT("sweep.remove.before");
     pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, WAIT_MS, on_removed,
                      NULL);
-    pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
-    run_free(r);
+    pool_remember_late(p, r);
+    run_vanished(r);
 }
 
 static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
@@ -71,13 +133,20 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
     struct adoption *a = c->adoption;
     struct pool *p = a->pool;
     struct run *r = NULL;
+    a->pending--;
+    if (a->stopped) {
+        free(c);
+        release(a);
+        return;
+    }
     HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof c->work_seq, r);
     /* It may have ended meanwhile by a receipt: then there is nothing to sweep. */
     if (r != NULL && r->state == RUN_RUNNING &&
         (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)))
         sweep(p, r);
+    else if (r != NULL && r->state == RUN_RUNNING && err == AX_OK)
+        pool_check_early(p, r); /* heard while nobody led */
     free(c);
-    a->pending--;
     check_more(a);
 }
 
@@ -134,7 +203,9 @@ static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_n
      * acked, so the highest delivered one is named. */
     snprintf(ack, sizeof ack, "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream, a->pool->name, seq,
              a->consumer_seq, time_ns);
+    FAULT("adopt.give-back.before");
     natsConnection_PublishString(a->pool->dispatch->nc, ack, "-NAK");
+    FAULT_SENT("adopt.give-back.after", a->pool->dispatch->nc);
     if (--a->held <= 0) {
         reader_cancel(a->reader);
         on_queue_end(a, AX_OK, seq);
@@ -145,6 +216,11 @@ static void on_queue_info(void *arg, const struct answer *answer)
 {
     struct adoption *a = arg;
     struct pool *p = a->pool;
+    a->asking = false;
+    if (a->stopped) {
+        release(a);
+        return;
+    }
     struct queue *q = p->queues[a->queue];
     char filter[SUBJECT_MAX_CHARS];
     json_t *root = answer->err != AX_OK ? NULL
@@ -169,7 +245,8 @@ static void give_back_next(struct adoption *a)
         return;
     }
     snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
-    if (pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) != AX_OK)
+    a->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) == AX_OK;
+    if (!a->asking)
         finish(a);
 }
 
@@ -210,13 +287,17 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     HASH_FIND(by_seq, q->runs, &lease.stream_seq, sizeof lease.stream_seq, known);
     if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
-    struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt, t.timeouts);
+    struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt, t.timeouts, t.group, t.ordered);
     int64_t timeout_ms = t.timeout_ms;
     task_clear(&t);
     if (r != NULL) {
         r->task.timeout_ms = timeout_ms;
-        run_limit(r, (clock_ax_ns(&p->dispatch->clock) - time_ns) / 1000000);
+        int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
+        r->handed_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
+        run_limit(r, ran_ns / 1000000);
+        FAULT("adopt.renew.before");
         run_renew(r);
+        FAULT_SENT("adopt.renew.after", p->dispatch->nc);
         keep(a, seq);
     }
 }
@@ -225,7 +306,9 @@ static void on_work_end(void *arg, ax_err err, uint64_t last_seq)
 {
     (void) err;
     (void) last_seq;
-    check_more(arg);
+    struct adoption *a = arg;
+    a->reader = NULL;
+    check_more(a);
 }
 
 void pool_adopt(struct pool *p)
@@ -238,8 +321,14 @@ void pool_adopt(struct pool *p)
     if (a == NULL)
         return; /* the keeper comes by again */
     a->pool = p;
-    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
+    if (reader_start(&a->reader, d->nc, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
         free(a);
     else
-        p->adopting = true;
+        p->adoption = a;
+}
+
+void pool_sweep(struct pool *p)
+{
+    if (p->ready && !p->resting && p->adoption == NULL)
+        pool_adopt(p);
 }

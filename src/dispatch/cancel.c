@@ -1,15 +1,18 @@
 /* Cancelling a task on request (ax.cancel.<pool>.<id>): wherever it waits it is removed, a running attempt is revoked and
  * has no next one. The key is free again.
  *
- * A task can move while it is looked for (a schedule fires, a feeder feeds): the search goes round until one whole round
- * finds nothing, and only then is the record written and the answer given. An unanswered request may be repeated. */
+ * A task can move while it is looked for (a schedule fires, a feeder feeds). It is stored in the next place before it leaves
+ * the last, so the search goes along its way, AX_LATER, spill, queues, and at last to what dispatch itself has got; it goes
+ * round until one whole round finds nothing, and only then is the record written and the answer given. An unanswered request may be repeated. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
+#include "core/record_find.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool.h"
 #include "dispatch/records.h"
@@ -17,6 +20,7 @@
 
 #define WAIT_MS 3000
 #define AGAIN_MS 50
+#define CHANGED_HANDS "the pool has changed hands, try again"
 #define ROUNDS_MAX 100 /* of AGAIN_MS: a step of dispatch's own is waited for */
 
 struct cancel {
@@ -27,6 +31,8 @@ struct cancel {
     int place;       /* next place of this round */
     int rounds;
     bool found;      /* in this round */
+    bool came;       /* dispatch got it in this round, and may have ended that attempt already */
+    struct cancel *next;
     uint32_t attempt;
     uint64_t fence;
     struct loop_timer timer;
@@ -45,16 +51,24 @@ static void finish(struct cancel *c, const char *state, const char *error)
         n = snprintf(text, sizeof text, "{\"task\":\"%s\",\"state\":\"%s\",\"was\":\"%s\"}", c->id, state, c->was);
     else
         n = snprintf(text, sizeof text, "{\"task\":\"%s\",\"state\":\"%s\"}", c->id, state);
+    FAULT("cancel.answer.before");
     if (c->reply[0] != '\0')
         natsConnection_Publish(c->pool->dispatch->nc, c->reply, text, n);
+    FAULT_SENT("cancel.answer.after", c->pool->dispatch->nc);
     log_info("cancel", "task=%s pool=%s state=%s", c->id, c->pool->name, error != NULL ? "error" : state);
     loop_timer_stop(c->pool->dispatch->loop, &c->timer);
+    struct cancel **at = &c->pool->cancels;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
     free(c);
 }
 
 static void again(struct cancel *c)
 {
-    if (++c->rounds > ROUNDS_MAX)
+    if (!c->pool->ready)
+        finish(c, NULL, CHANGED_HANDS);
+    else if (++c->rounds > ROUNDS_MAX)
         finish(c, NULL, "the task is between two states, try again");
     else
         loop_timer_start(c->pool->dispatch->loop, &c->timer, AGAIN_MS, new_round, c);
@@ -65,10 +79,13 @@ static void again(struct cancel *c)
 static void on_recorded(void *arg, const struct answer *a)
 {
     struct cancel *c = arg;
+    FAULT("cancel.record.after");
     if (a->err != AX_OK)
         finish(c, NULL, "removed, but its record was refused");
-    else
+    else {
+        metric_add(c->pool->figures.m_cancelled, 1);
         finish(c, "cancelled", NULL);
+    }
 }
 
 static void on_dead(void *arg, ax_err err, const struct stored_msg *found)
@@ -81,16 +98,14 @@ static void on_dead(void *arg, ax_err err, const struct stored_msg *found)
         finish(c, NULL, "JetStream did not answer");
 }
 
-static void on_record(void *arg, ax_err err, const struct stored_msg *found)
+static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t seq)
 {
     struct cancel *c = arg;
-    struct record rec = {0};
     char subject[SUBJECT_MAX_CHARS];
-    if (err == AX_OK &&
-        record_unpack(&rec, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg)) != AX_OK)
+    if (err == AX_E_PROTOCOL && seq != 0)
         err = AX_E_NOT_FOUND;
-    if (err == AX_OK && (rec.state == RECORD_DONE || rec.state == RECORD_CANCELLED)) {
-        finish(c, rec.state == RECORD_DONE ? "done" : "cancelled", NULL);
+    if (err == AX_OK && (rec->state == RECORD_DONE || rec->state == RECORD_CANCELLED)) {
+        finish(c, rec->state == RECORD_DONE ? "done" : "cancelled", NULL);
         return;
     }
     name_subject_dead(subject, c->pool->name, c->id);
@@ -101,19 +116,23 @@ static void on_record(void *arg, ax_err err, const struct stored_msg *found)
 
 static void conclude(struct cancel *c)
 {
-    char subject[SUBJECT_MAX_CHARS];
     ax_err err;
+    if (!c->pool->ready) {
+        finish(c, NULL, CHANGED_HANDS);
+        return;
+    }
     if (c->was != NULL) {
+        pool_forget_late(c->pool, c->id);
+        FAULT("cancel.record.before");
         err = records_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence, on_recorded, c);
     } else {
-        record_subject(subject, c->id);
-        err = pipeline_get(c->pool->dispatch->pipeline, STREAM_DONE, subject, 0, WAIT_MS, on_record, c);
+        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->pages, c->id, WAIT_MS, on_record, c);
     }
     if (err != AX_OK)
         finish(c, NULL, ax_err_text(err));
 }
 
-/* ---- the places where it may wait: the queues, then AX_LATER, AX_SPILL ---- */
+/* ---- the places where it may wait: AX_LATER, AX_SPILL, then the queues ---- */
 
 static const struct {
     const char *stream, *stage, *was;
@@ -123,6 +142,7 @@ static const struct {
 static void on_deleted(void *arg, const struct answer *a)
 {
     (void) a; /* the next round sees whether it is gone */
+    FAULT("cancel.delete.after");
     look_next(arg);
 }
 
@@ -131,16 +151,16 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
     struct cancel *c = arg;
     struct pool *p = c->pool;
     int i = c->place++;
-    bool in_queue = i < p->queue_count;
-    const char *stream = in_queue ? p->queues[i]->stream : others[i - p->queue_count].stream;
+    bool in_queue = i >= OTHERS;
+    const char *stream = in_queue ? p->queues[i - OTHERS]->stream : others[i].stream;
     const char *cron = NULL;
     char api[128], body[64];
     if (err == AX_E_NOT_FOUND) {
         look_next(c);
         return;
     }
-    if (err != AX_OK) {
-        finish(c, NULL, "JetStream did not answer");
+    if (err != AX_OK || !p->ready) {
+        finish(c, NULL, err != AX_OK ? "JetStream did not answer" : CHANGED_HANDS);
         return;
     }
     if (!in_queue && natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
@@ -148,9 +168,10 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
         return;
     }
     c->found = true;
-    c->was = in_queue ? "queued" : others[i - p->queue_count].was;
+    c->was = in_queue ? "queued" : others[i].was;
     snprintf(api, sizeof api, "$JS.API.STREAM.MSG.DELETE.%s", stream);
     int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", found->seq);
+    FAULT("cancel.delete.before");
     if (pipeline_request(p->dispatch->pipeline, api, body, (size_t) n, WAIT_MS, on_deleted, c) != AX_OK)
         finish(c, NULL, "JetStream did not answer");
 }
@@ -160,20 +181,26 @@ static void look_next(struct cancel *c)
     struct pool *p = c->pool;
     char subject[SUBJECT_MAX_CHARS];
     const char *stream;
-    if (c->place == p->queue_count + OTHERS) {
-        if (c->found)
+    if (!p->ready) {
+        finish(c, NULL, CHANGED_HANDS);
+        return;
+    }
+    if (c->place >= p->queue_count + OTHERS) {
+        struct run *r = NULL;
+        HASH_FIND(by_id, p->by_id, c->id, strlen(c->id), r);
+        if (c->found || c->came || r != NULL)
             again(c);
         else
             conclude(c);
         return;
     }
-    if (c->place < p->queue_count) {
-        struct queue *q = p->queues[c->place];
+    if (c->place >= OTHERS) {
+        struct queue *q = p->queues[c->place - OTHERS];
         stream = q->stream;
         name_subject(subject, "queue", q->priority, p->name, c->id);
     } else {
-        stream = others[c->place - p->queue_count].stream;
-        snprintf(subject, sizeof subject, "ax.%s.*.%s.%s", others[c->place - p->queue_count].stage, p->name, c->id);
+        stream = others[c->place].stream;
+        snprintf(subject, sizeof subject, "ax.%s.*.%s.%s", others[c->place].stage, p->name, c->id);
     }
     if (pipeline_get(p->dispatch->pipeline, stream, subject, 0, WAIT_MS, on_found, c) != AX_OK)
         finish(c, NULL, "JetStream did not answer");
@@ -206,8 +233,16 @@ static void new_round(void *arg)
         again(c); /* a step is under way */
     } else {
         c->place = 0;
-        c->found = false;
+        c->found = c->came = false;
         look_next(c);
+    }
+}
+
+void cancel_saw(struct pool *p, const char *id)
+{
+    for (struct cancel *c = p->cancels; c != NULL; c = c->next) {
+        if (strcmp(c->id, id) == 0)
+            c->came = true;
     }
 }
 
@@ -217,6 +252,8 @@ void cancel_start(struct pool *p, const char *id, const char *reply)
     if (c == NULL)
         return; /* unanswered: the caller asks again */
     c->pool = p;
+    c->next = p->cancels;
+    p->cancels = c;
     snprintf(c->id, sizeof c->id, "%s", id);
     snprintf(c->reply, sizeof c->reply, "%s", reply != NULL ? reply : "");
     new_round(c);

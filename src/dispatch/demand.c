@@ -120,8 +120,8 @@ int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t
 
 void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, int64_t batch, int64_t now_ns)
 {
-    if (undelivered > 0)
-        waiting = 0; /* something lies there although a pull would have taken it: nobody is waiting */
+    if (undelivered > 0 && waiting > 0)
+        return; /* the server is just bringing the two together: neither figure holds */
     d->undelivered = undelivered;
     while (d->count > waiting)
         drop(d, d->head);

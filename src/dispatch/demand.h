@@ -42,7 +42,7 @@ void demand_give_back(struct demand *d, struct pull *p);
 void demand_ended(struct demand *d, struct pull *p);
 /* How many tasks the waiting pulls may be granted now, at most `limit`. */
 int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t now_ns);
-/* The consumer's info: waiting pulls and undelivered messages. Only valid if d->changes is the same as when the info was
+/* The consumer's info: waiting pulls and undelivered messages; with some of both it says nothing. Only valid if d->changes is the same as when the info was
  * asked for; the caller checks. */
 void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, int64_t batch, int64_t now_ns);
 /* The connection was lost: the server has forgotten all pulls. */

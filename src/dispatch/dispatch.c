@@ -6,6 +6,8 @@
 #include <sys/random.h>
 
 #include "core/log.h"
+#include "core/memory.h"
+#include "dispatch/seen.h"
 
 #define POOLS_LOOK_MS 100
 #define POOLS_LOOK_AGAIN_MS 1000
@@ -13,6 +15,8 @@
 #define TICK_MS 1000
 #define FILTER_DAYS 7
 #define FILTER_ERROR 0.001
+/* More than are finished between the loss of an ack of a queue message and its coming again; 6 to 12 MB. */
+#define RECENT_ENTRIES 500000
 #define FILTER_EVERY_MS 600000
 
 double dispatch_random(struct dispatch *d)
@@ -51,6 +55,7 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
     const char *name = subject + strlen(POOLS_PREFIX);
     const char *op = NULL;
     struct settings s;
+    ax_err err = AX_OK;
     struct problem p;
     char buf[400];
     if (strncmp(subject, POOLS_PREFIX, strlen(POOLS_PREFIX)) != 0 || !name_is_valid(name))
@@ -58,7 +63,11 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
     if (natsMsgHeader_Get(msg, "KV-Operation", &op) == NATS_OK && op != NULL) {
         log_info("pool settings removed, defaults from now on", "pool=%s", name);
         settings_default(&s);
-    } else if (settings_parse(&s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &p) != AX_OK) {
+    } else if ((err = settings_parse(&s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &p)) == AX_E_NOMEM) {
+        log_error("out of memory for pool settings, reading them again", "pool=%s", name);
+        dispatch_look_pools(d);
+        return;
+    } else if (err != AX_OK) {
         log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name, log_quote(p.text, buf, sizeof buf));
         if (dispatch_pool(d, name) != NULL)
             return;
@@ -68,10 +77,11 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
     if (pool == NULL) {
         pool = pool_new(d, name);
         if (pool == NULL)
-            return;
+            memory_fatal("a pool"); /* its tasks would wait for ever */
         pool->next = d->pools;
         d->pools = pool;
         dispatch_kick(d);
+        spread_kick(d);
     }
     pool_set_settings(pool, &s);
 }
@@ -95,7 +105,8 @@ static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
 static void read_pools(struct dispatch *d)
 {
     struct reader_events events = {on_pool_value, on_pools_end, d};
-    reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events);
+    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) != AX_OK)
+        dispatch_look_pools(d);
 }
 
 static void on_pools_timer(void *arg)
@@ -115,39 +126,13 @@ void dispatch_look_pools(struct dispatch *d)
 
 /* ---- the filter ---- */
 
-static void on_record(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
-{
-    (void) seq;
-    (void) msg;
-    struct dispatch *d = arg;
-    const char *id = subject + strlen(DONE_PREFIX);
-    if (strncmp(subject, DONE_PREFIX, strlen(DONE_PREFIX)) != 0)
-        return;
-    clock_learn(&d->clock, time_ns);
-    filter_add(d->filter, id, strlen(id), time_ns);
-}
-
-static void on_records_end(void *arg, ax_err err, uint64_t last_seq)
-{
-    struct dispatch *d = arg;
-    struct filter_stats s;
-    d->filter_ready = err == AX_OK;
-    filter_stats(d->filter, &s);
-    log_info("filter built from AX_DONE", "records=%llu last_seq=%llu", (unsigned long long) s.entries,
-             (unsigned long long) last_seq);
-}
-
-static void read_records(struct dispatch *d)
-{
-    struct reader_events events = {on_record, on_records_end, d};
-    reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_DONE, ">", 1, &events); /* a narrower filter is slow in the server */
-}
-
 static void on_filter_timer(void *arg)
 {
     struct dispatch *d = arg;
-    if (clock_is_set(&d->clock))
+    if (clock_is_set(&d->clock)) {
         filter_expire(d->filter, clock_ax_ns(&d->clock));
+        page_index_expire(d->pages, clock_ax_ns(&d->clock));
+    }
     loop_timer_start(d->loop, &d->filter_timer, FILTER_EVERY_MS, on_filter_timer, d);
 }
 
@@ -156,17 +141,19 @@ static void on_filter_timer(void *arg)
 static void on_tick(void *arg)
 {
     struct dispatch *d = arg;
-    bool ready = d->filter_ready && d->priorities.count > 0;
+    bool ready = seen_done(d) > 0 && d->priorities.count > 0 && d->spread.started;
     struct filter_stats s;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
         pool_tick(p);
-        ready = ready && p->ready;
+        ready = ready && (p->ready || pool_is_led_elsewhere(p));
     }
     atomic_store(&d->is_ready, ready);
     filter_stats(d->filter, &s);
     metric_set(d->m_filter_checks, (int64_t) s.checks);
     metric_set(d->m_filter_saved, (int64_t) s.negatives);
     metric_set(d->m_filter_false, (int64_t) s.false_positives);
+    metric_set(d->m_filter_bytes, (int64_t) s.bytes);
+    metric_set(d->m_index_bytes, (int64_t) (page_index_bytes(d->pages) + page_index_bytes(d->recent)));
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
 }
 
@@ -186,8 +173,19 @@ static void add_metrics(struct dispatch *d)
 {
     d->m_filter_checks = metrics_get(METRIC_COUNTER, "ax_filter_checks_total", "Look-ups in the Bloom filter.", "");
     d->m_filter_saved = metrics_get(METRIC_COUNTER, "ax_filter_reads_saved_total", "Reads of AX_DONE that the filter saved.", "");
+    d->m_filter_bytes = metrics_get(METRIC_GAUGE, "ax_filter_bytes", "Memory of the Bloom filter.", "");
+    d->m_index_bytes = metrics_get(METRIC_GAUGE, "ax_index_bytes", "Memory of the index of pages.", "");
     d->m_filter_false =
         metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total", "Reads of AX_DONE that found nothing.", "");
+}
+
+/* The process may have been stopped for a while: what it led may be led by another now. */
+static void on_wake(void *arg)
+{
+    struct dispatch *d = arg;
+    int64_t now = loop_now_ns(d->loop);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        leadership_check(&p->leadership, now);
 }
 
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)
@@ -196,13 +194,20 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     clock_init(&d->clock);
     if (getrandom(&d->random, sizeof d->random, 0) != (ssize_t) sizeof d->random || d->random == 0)
         d->random = (uint64_t) clock_mono_ns(&d->clock) | 1;
+    d->seen.next_seq = 1;
     add_metrics(d);
+    d->events = (struct connect_events){.reconnected = on_reconnected, .arg = d};
     ax_err err = loop_new(&d->loop, &d->clock);
+    instance_new(d->instance); /* starts nats.c's threads: what they touch is there now */
     if (err == AX_OK)
         err = filter_new(&d->filter, FILTER_DAYS, (int) o->filter_entries, FILTER_ERROR);
+    if (err == AX_OK)
+        err = page_index_new(&d->pages, FILTER_DAYS);
+    if (err == AX_OK)
+        err = page_index_new_recent(&d->recent, RECENT_ENTRIES);
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
-    d->events = (struct connect_events){.reconnected = on_reconnected, .arg = d};
+    loop_on_wake(d->loop, on_wake, d);
     err = connect_open(&d->nc, o, d->loop, "ax-dispatch", &d->events, p);
     if (err != AX_OK)
         return err;
@@ -216,8 +221,10 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
     loop_enter(d->loop);
-    read_records(d);
+    seen_catch_up(d);
     read_pools(d);
+    dispatch_look_pools(d); /* one that was published just before we listened may not have been stored when we read */
+    spread_start(d);
     on_tick(d);
     on_filter_timer(d);
     loop_leave(d->loop);
@@ -226,20 +233,6 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 
 void dispatch_stop(struct dispatch *d)
 {
-    atomic_store(&d->stopping, true);
     natsConnection_Close(d->nc); /* ends the keeper's requests, which nobody would serve any more */
     keeper_stop(d);
-}
-
-void dispatch_free(struct dispatch *d)
-{
-    while (d->pools != NULL) {
-        struct pool *p = d->pools;
-        d->pools = p->next;
-        pool_free(p);
-    }
-    pipeline_free(d->pipeline);
-    filter_free(d->filter);
-    loop_free(d->loop);
-    natsConnection_Destroy(d->nc);
 }

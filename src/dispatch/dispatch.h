@@ -12,10 +12,12 @@
 #include "core/filter.h"
 #include "core/loop.h"
 #include "core/options.h"
+#include "core/page_index.h"
 #include "core/pipeline.h"
 #include "core/provision.h"
 #include "core/reader.h"
 #include "dispatch/pool.h"
+#include "dispatch/spread.h"
 
 struct dispatch {
     const struct options *options;
@@ -25,28 +27,36 @@ struct dispatch {
     struct pipeline *pipeline;
     struct connect_events events;
     struct filter *filter;      /* ids in KV_AX_DONE */
-    bool filter_ready;          /* read to its end */
+    struct page_index *pages;   /* those of them that are in pages */
+    struct page_index *recent;  /* of keyless tasks the last, whose queue message may come again */
+    struct {
+        bool reading;
+        uint64_t next_seq;               /* of KV_AX_DONE: where to go on */
+        uint64_t started, wanted, done;  /* readings, counted */
+        int64_t end_ns;                  /* monotonic: end of the last one */
+        struct seen_waiter *waiting, *waiting_end; /* in the order of the readings they wait for */
+    } seen;                     /* seen.c */
+    char instance[INSTANCE_MAX_CHARS + 1]; /* our name among the dispatchers */
+    struct spread spread;
     uint64_t random;            /* state of the jitter's generator */
     struct priorities priorities;
     int64_t work_epoch_ns;      /* creation time of AX_WORK as last read; 0: not known */
     struct pool *pools;
     struct loop_timer tick, filter_timer, pools_timer;
     int pools_looks; /* of dispatch_look_pools, still to come */
-    atomic_bool stopping;
     atomic_bool is_ready; /* for /readyz */
     /* keeper */
     pthread_t keeper;
     pthread_mutex_t keeper_lock;
     pthread_cond_t keeper_wake;
     bool keeper_kicked, keeper_stop, keeper_running;
-    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false;
+    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false, *m_filter_bytes, *m_index_bytes;
 };
 
 /* Connects and starts everything; loop_run by the caller afterwards. */
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p);
 /* Closes the connection and ends the keeper. The loop has returned for good. */
 void dispatch_stop(struct dispatch *d);
-void dispatch_free(struct dispatch *d);
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
 /* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when it is new. */

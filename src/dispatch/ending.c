@@ -1,12 +1,15 @@
 /* How a run ends (the table of docs/design.md, "order of steps"): write the next state, wait for the server's word, ack
  * the queue message, and only then remove the hand-off. Every step may be repeated: writes carry a message id made of
  * the queue message's identity (rule 2). Where a step gets no usable answer the run goes back to RUN_RUNNING and its
- * lease is left to lapse; the look that follows (rule 3, rule 7) takes it up again. */
+ * lease is left to lapse; when it comes back the steps are repeated. What was decided stays: a worker's word is not to be
+ * taken for silence later on. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/backoff.h"
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool.h"
@@ -32,29 +35,42 @@ static void on_recorded(void *arg, const struct answer *a)
     struct run *r = arg;
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
+    if (run_is_gone(r))
+        return;
     if (a->err != AX_OK) {
         leave_to_lease(r, "record", a->description);
         return;
     }
-    filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
+    if (name_is_keyed(r->task.id))
+        filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
     metric_add(p->m_done, 1);
+    FAULT("finish.record.after");
     natsConnection_Publish(d->nc, r->lease, "", 0); /* if it is lost the message comes again and is dropped */
+    FAULT_SENT("finish.ack.after", d->nc);
     run_free(r);
+}
+
+void run_finish_as(struct run *r, uint32_t attempt, uint64_t work_seq)
+{
+    r->state = RUN_ENDING;
+    r->end = END_DONE;
+    r->decided = r->work_seq != 0; /* else it is handed off anew, and looked up once more */
+    run_uncount(r);
+    FAULT("finish.record.before");
+    ax_err err = records_write_done(r->pool, r->task.id, attempt, work_seq, on_recorded, r);
+    if (err != AX_OK)
+        leave_to_lease(r, "record", ax_err_text(err));
 }
 
 void run_finish(struct run *r)
 {
-    r->state = RUN_ENDING;
-    r->end = END_DONE;
-    run_uncount(r);
-    ax_err err = records_write(r->pool, RECORD_DONE, r->task.id, r->task.attempt, r->work_seq, on_recorded, r);
-    if (err != AX_OK)
-        leave_to_lease(r, "record", ax_err_text(err));
+    run_finish_as(r, r->task.attempt, r->work_seq);
 }
 
 static void on_late_recorded(void *arg, const struct answer *a)
 {
     struct pool *p = arg;
+    FAULT("late.record.after");
     if (a->err == AX_OK)
         metric_add(p->m_late, 1);
 }
@@ -64,6 +80,8 @@ void pool_on_late_ack(struct pool *p, const struct late *l)
 {
     struct dispatch *d = p->dispatch;
     filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock)); /* first: the retry may be about to start */
+    pool_remember_acked(p, l);
+    FAULT("late.record.before");
     records_write(p, RECORD_DONE, l->id, l->attempt, l->work_seq, on_late_recorded, p);
     log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, l->id, p->name, l->work_seq);
 }
@@ -74,7 +92,9 @@ void run_drop(struct run *r)
 {
     struct pool *p = r->pool;
     metric_add(p->m_duplicates, 1);
+    FAULT("drop.ack.before");
     natsConnection_Publish(p->dispatch->nc, r->lease, "", 0);
+    FAULT_SENT("drop.ack.after", p->dispatch->nc);
     run_free(r);
 }
 
@@ -84,6 +104,7 @@ static void on_removed(void *arg, const struct answer *a)
 {
     (void) arg;
     (void) a; /* gone, or not there any more, or swept at the next start */
+    FAULT("ending.remove.after");
 }
 
 static void on_acked(void *arg, const struct answer *a)
@@ -91,6 +112,10 @@ static void on_acked(void *arg, const struct answer *a)
     struct run *r = arg;
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
+    if (run_is_gone(r))
+        return;
+    FAULT_IF(r->end == END_CANCELLED, "cancel.ack.after");
+    FAULT_IF(r->end != END_CANCELLED, "ending.ack.after");
     if (r->end == END_CANCELLED)
         r->cancelled(r->cancel_arg, a->err == AX_OK, r->done_late);
     if (a->err != AX_OK) {
@@ -101,10 +126,11 @@ static void on_acked(void *arg, const struct answer *a)
     if (r->work_seq != 0) {
         char body[64];
         int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+        FAULT("ending.remove.before");
         pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, DELETE_WAIT_MS, on_removed,
                          NULL);
         if (r->end != END_CANCELLED) /* the key is free again: an ack must not take it */
-            pool_remember_late(p, r->work_seq, r->task.id, r->task.attempt);
+            pool_remember_late(p, r);
     }
     run_free(r);
     pool_pump(p);
@@ -112,26 +138,80 @@ static void on_acked(void *arg, const struct answer *a)
 
 static void ack_queue(struct run *r)
 {
+    FAULT_IF(r->end == END_CANCELLED, "cancel.ack.before");
+    FAULT_IF(r->end != END_CANCELLED, "ending.ack.before");
     if (pipeline_request(r->pool->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked, r) != AX_OK)
         on_acked(r, &(struct answer){.err = AX_E_BUSY});
+}
+
+static void start_failing(struct run *r);
+
+/* known: it had been written before this dispatcher's first try. */
+static void count_next(struct run *r, bool dead, bool known)
+{
+    if (dead && !known)
+        figures_dead(r);
+    else if (!known)
+        metric_add(r->pool->m_retried, 1);
+}
+
+static bool is_own_next(const struct run *r, natsMsg *msg)
+{
+    const char *was = NULL;
+    char id[256];
+    run_identity(r, ".later", id);
+    return natsMsgHeader_Get(msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
+}
+
+/* The place of the retry is taken. By a copy of the task, or this very retry, it leads on just as well; by a recurring task
+ * of the same key it does not: that makes other tasks. */
+static void on_place_looked(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    const char *cron = NULL;
+    if (run_is_gone(r))
+        return;
+    if (err != AX_OK) {
+        leave_to_lease(r, "next", ax_err_text(err)); /* gone meanwhile, or no word: once more */
+    } else if (natsMsgHeader_Get(found->msg, HDR_CRON, &cron) != NATS_OK) {
+        count_next(r, false, !is_own_next(r, found->msg)); /* ours: its answer was lost */
+        ack_queue(r);
+    } else {
+        snprintf(r->reason, sizeof r->reason, "no place for its retry: a recurring task has the same key");
+        r->end = END_BURIED;
+        start_failing(r);
+    }
+}
+
+static void look_at_place(struct run *r)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject(subject, "later", r->queue->priority, r->pool->name, r->task.id);
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_LATER, subject, 0, GET_WAIT_MS, on_place_looked, r) != AX_OK)
+        leave_to_lease(r, "next", "pipeline full");
 }
 
 static void on_next_written(void *arg, const struct answer *a)
 {
     struct run *r = arg;
-    /* 10071 on AX_LATER: a schedule of this id is there already; it leads on just as well. */
-    if (a->err != AX_OK && a->err_code != JSERR_WRONG_LAST_SEQ) {
-        leave_to_lease(r, "next", a->description);
+    if (run_is_gone(r))
         return;
-    }
-    ack_queue(r);
+    FAULT_IF(strcmp(a->stream, STREAM_DEAD) == 0, "dead.publish.after");
+    FAULT_IF(strcmp(a->stream, STREAM_LATER) == 0, "later.publish.after");
+    if (a->err == AX_OK) {
+        count_next(r, strcmp(a->stream, STREAM_DEAD) == 0, a->duplicate && a->tries == 1);
+        ack_queue(r);
+    } else if (a->err_code == JSERR_WRONG_LAST_SEQ)
+        look_at_place(r);
+    else
+        leave_to_lease(r, "next", a->description);
 }
 
 static natsStatus set_headers(natsMsg *msg, const char *const pairs[][2], int n)
 {
     natsStatus s = NATS_OK;
     for (int i = 0; i < n && s == NATS_OK; i++)
-        s = natsMsgHeader_Set(msg, pairs[i][0], pairs[i][1]);
+        s = header_set(msg, pairs[i][0], pairs[i][1]);
     return s;
 }
 
@@ -164,11 +244,14 @@ static void write_next(struct run *r, struct task *t, bool dead, const char *why
             msg = NULL;
         }
     }
+    if (dead) /* another submission of it may be stored later, and must be looked up then */
+        filter_add(d->filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
+    r->next_attempt = !dead;
+    FAULT_IF(dead, "dead.publish.before");
+    FAULT_IF(!dead, "later.publish.before");
     ax_err err = pipeline_publish(d->pipeline, reply, msg, 0, on_next_written, r);
     if (err != AX_OK)
         leave_to_lease(r, "next", ax_err_text(err));
-    else
-        metric_add(dead ? p->m_dead : p->m_retried, 1);
 }
 
 /* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the task's failure: it has a
@@ -222,9 +305,11 @@ static void on_content(void *arg, ax_err err, const struct stored_msg *found)
     struct pool *p = r->pool;
     struct problem problem;
     struct task t = {0};
+    if (run_is_gone(r))
+        return;
     if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
         /* Rule 7: the queue message is gone too, somebody else ended it: forget it and touch nothing. */
-        run_free(r);
+        run_vanished(r);
         pool_pump(p);
         return;
     }
@@ -237,38 +322,103 @@ static void on_content(void *arg, ax_err err, const struct stored_msg *found)
     task_clear(&t);
 }
 
-static void start_failing(struct run *r)
+static void read_content(struct run *r)
+{
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_content, r) != AX_OK)
+        leave_to_lease(r, "content", "pipeline full");
+}
+
+bool run_is_dead_letter(const struct run *r, const struct stored_msg *found)
+{
+    const char *was = NULL;
+    char id[256];
+    run_identity(r, ".dead", id);
+    return found != NULL && natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
+}
+
+void run_was_buried(struct run *r)
+{
+    struct dispatch *d = r->pool->dispatch;
+    filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
+    r->state = RUN_ENDING;
+    r->end = END_BURIED;
+    run_uncount(r);
+    ack_queue(r);
+}
+
+static void on_dead_looked(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    if (run_is_gone(r))
+        return;
+    if (err != AX_OK && err != AX_E_NOT_FOUND)
+        leave_to_lease(r, "dead", ax_err_text(err));
+    else if (run_is_dead_letter(r, found))
+        run_was_buried(r);
+    else
+        read_content(r);
+}
+
+/* What looks like silence may be a failure for good that another dispatcher heard of: it wrote the dead letter, and died
+ * before it acked the queue message. A retry beside it would be a second end. */
+static void look_for_dead_letter(struct run *r)
 {
     struct pool *p = r->pool;
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject_dead(subject, p->name, r->task.id);
+    if (pipeline_get(p->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_looked, r) != AX_OK)
+        leave_to_lease(r, "dead", "pipeline full");
+}
+
+static void start_failing(struct run *r)
+{
     r->state = RUN_ENDING;
+    r->decided = r->work_seq != 0;
     run_uncount(r);
     if (r->msg != NULL)
         decide(r, &r->task);
-    else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_content, r) != AX_OK)
-        leave_to_lease(r, "content", "pipeline full");
+    else if (r->end == END_TIMED_OUT)
+        look_for_dead_letter(r);
+    else
+        read_content(r);
+}
+
+void run_end_again(struct run *r)
+{
+    if (r->end == END_DONE)
+        run_finish(r);
+    else
+        start_failing(r);
 }
 
 void run_fail(struct run *r, const char *why, int64_t delay_ms)
 {
-    metric_add(r->pool->m_naks, 1);
     snprintf(r->reason, sizeof r->reason, "%s", why);
     r->end = END_FAILED;
     r->delay_ms = delay_ms;
     start_failing(r);
 }
 
-/* Tells a worker that listens to stop: whatever comes next has at least this token. */
-static void revoke(struct run *r)
+void run_revoke(const struct run *r, uint64_t fence)
 {
     char subject[SUBJECT_MAX_CHARS], token[24];
     snprintf(subject, sizeof subject, "ax.revoke.%s.%s", r->pool->name, r->task.id);
-    int n = snprintf(token, sizeof token, "%" PRIu64, r->work_seq + 1);
+    int n = snprintf(token, sizeof token, "%" PRIu64, fence);
     natsConnection_Publish(r->pool->dispatch->nc, subject, token, n);
+}
+
+/* Whatever comes next has at least this token. */
+static void revoke(struct run *r)
+{
+    FAULT("ending.revoke.before");
+    run_revoke(r, r->work_seq + 1);
+    FAULT_SENT("ending.revoke.after", r->pool->dispatch->nc);
 }
 
 void run_time_out(struct run *r)
 {
     metric_add(r->pool->m_timeouts, 1);
+    adapt_timed_out(r->pool);
     snprintf(r->reason, sizeof r->reason, "no receipt within ack wait");
     revoke(r);
     r->end = END_TIMED_OUT;
@@ -286,10 +436,11 @@ static void on_limit(void *arg)
         loop_timer_start(r->pool->dispatch->loop, &r->limit, LIMIT_AGAIN_MS, on_limit, r);
         return;
     }
-    if (r->state != RUN_RUNNING)
+    if (r->state != RUN_RUNNING || r->decided)
         return;
     revoke(r);
     metric_add(r->pool->m_overran, 1);
+    adapt_timed_out(r->pool);
     snprintf(why, sizeof why, "ran longer than its timeout of %s", clock_format_duration(r->task.timeout_ms, took));
     run_fail(r, why, -1);
 }
@@ -318,6 +469,7 @@ void run_cancel(struct run *r, void (*ended)(void *arg, bool gone, bool done), v
         revoke(r);
     r->state = RUN_ENDING;
     r->end = END_CANCELLED;
+    r->decided = false;
     r->cancelled = ended;
     r->cancel_arg = arg;
     run_uncount(r);

@@ -1,15 +1,24 @@
 /* From the staged list into AX_WORK: idempotency check, publish, and the answers to a repeated hand-off (rule 6). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
-#include "core/record.h"
+#include "core/record_find.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/groups.h"
+#include "dispatch/ordered.h"
 #include "dispatch/pool.h"
 #include "dispatch/run.h"
+#include "dispatch/seen.h"
 
 #define GET_WAIT_MS 5000
 #define AGAIN_MS 200
+#define ANSWER_MIN_NS 10000000LL   /* lets the smoothed time grow from nothing */
+#define ANSWER_MAX_NS 1000000000LL /* no road to a server usually takes longer: what does is held up */
+#define ANSWER_WEIGHT 16           /* of about so many hand-offs: one pause moves it little */
 
 static void pump_soon(void *arg)
 {
@@ -22,12 +31,14 @@ static void give_back(struct run *r)
     struct pool *p = r->pool;
     if (r->token)
         bucket_return(&p->bucket);
-    r->token = false;
+    run_use_token(r);
+    groups_return(r);
     demand_give_back(&p->demand, r->pull);
     r->pull = NULL;
     if (r->counted)
         p->inflight--;
     r->counted = false;
+    groups_ended(r);
 }
 
 /* Not now: back to the front of its queue, tried again a little later. */
@@ -41,23 +52,30 @@ static void put_back(struct run *r)
 
 static void publish(struct run *r);
 
-static void on_record(void *arg, ax_err err, const struct stored_msg *found)
+static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t seq)
 {
     struct run *r = arg;
     struct pool *p = r->pool;
-    struct record rec;
-    if (err == AX_OK)
-        err = record_unpack(&rec, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
-    if (err == AX_OK && rec.state == RECORD_DONE) {
+    uint32_t attempt;
+    uint64_t work_seq;
+    if (run_is_gone(r))
+        return;
+    if (err == AX_OK && rec->state == RECORD_DONE) {
         give_back(r);
         run_drop(r);
         pool_pump(p);
     } else if (err == AX_OK) {
         publish(r); /* cancelled before: the key was free again */
+    } else if (err == AX_E_NOT_FOUND && pool_was_acked(p, r->task.id, &attempt, &work_seq)) {
+        /* Rule 5: acked late, and the record is not stored yet. */
+        give_back(r);
+        run_finish_as(r, attempt, work_seq);
+        pool_pump(p);
     } else if (err == AX_E_NOT_FOUND) {
-        filter_was_false(p->dispatch->filter);
+        if (filter_check(p->dispatch->filter, r->task.id, strlen(r->task.id)))
+            filter_was_false(p->dispatch->filter);
         publish(r);
-    } else if (err == AX_E_PROTOCOL && found != NULL) {
+    } else if (err == AX_E_PROTOCOL && seq != 0) {
         log_warn("unreadable idempotency record, task runs", "task=%s pool=%s", r->task.id, p->name);
         publish(r);
     } else {
@@ -65,41 +83,63 @@ static void on_record(void *arg, ax_err err, const struct stored_msg *found)
     }
 }
 
+/* One that was held up weighs no more than twice as long as they took so far: answers_are_due (pool.c) goes by it. */
+static void learn_answer_time(const struct run *r)
+{
+    struct pool *p = r->pool;
+    int64_t took_ns = loop_now_ns(p->dispatch->loop) - r->token_ns, most_ns = 2 * p->answer_ns + ANSWER_MIN_NS;
+    p->answer_ns += ((took_ns < most_ns ? took_ns : most_ns) - p->answer_ns) / ANSWER_WEIGHT;
+    if (p->answer_ns > ANSWER_MAX_NS)
+        p->answer_ns = ANSWER_MAX_NS;
+}
+
 static void on_puback(void *arg, const struct answer *a)
 {
     struct run *r = arg;
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
+    if (run_is_gone(r))
+        return;
     if (a->err != AX_OK) {
         log_error("hand-off refused", "task=%s pool=%s err_code=%d", r->task.id, p->name, a->err_code);
         put_back(r);
         return;
     }
-    r->token = false;
+    FAULT_IF(!a->duplicate, "hand-off.publish.after");
+    FAULT_IF(a->duplicate, "hand-off.repeat.after");
+    if (!a->duplicate)
+        learn_answer_time(r);
+    run_use_token(r);
+    r->group_token = false;
     r->epoch_ns = d->work_epoch_ns;
     r->active_ns = loop_now_ns(d->loop);
     run_set_work(r, a->seq);
     run_drop_content(r);
     if (a->duplicate) {
-        /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. */
+        /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. The pull it was meant for waits
+         * on: the server had nothing to give it. */
+        demand_give_back(&p->demand, r->pull);
+        r->pull = NULL;
+        pool_pump(p);
         run_renew(r);
         run_limit(r, 0);
         run_look(r);
         return;
     }
+    r->handed_ns = r->active_ns;
     metric_add(p->m_handed, 1);
+    metric_observe_ns(p->m_queue_seconds, clock_ax_ns(&d->clock) - r->stored_ns);
     r->state = RUN_RUNNING;
     run_limit(r, 0);
     if (r->task.attempt > 1) {
-        char subject[SUBJECT_MAX_CHARS], token[24];
-        snprintf(subject, sizeof subject, "ax.revoke.%s.%s", p->name, r->task.id);
-        int n = snprintf(token, sizeof token, "%llu", (unsigned long long) r->work_seq);
-        natsConnection_Publish(d->nc, subject, token, n);
+        FAULT("hand-off.revoke.before");
+        run_revoke(r, r->work_seq);
+        FAULT_SENT("hand-off.revoke.after", d->nc);
     }
     pool_check_early(p, r);
 }
 
-static void publish(struct run *r)
+static void publish_task(struct run *r, struct task *t)
 {
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
@@ -111,14 +151,15 @@ static void publish(struct run *r)
     }
     name_subject_work(subject, p->name, r->task.id);
     run_identity(r, "", id);
-    if (r->task.max_retry < 0)
-        r->task.max_retry = p->settings.max_retry;
-    ax_err err = task_to_msg(&r->task, subject, reply, &msg);
-    if (err == AX_OK && (natsMsgHeader_Set(msg, HDR_MSG_ID, id) != NATS_OK || natsMsgHeader_Set(msg, HDR_LEASE, r->lease) != NATS_OK)) {
+    if (t->max_retry < 0)
+        t->max_retry = p->settings.max_retry;
+    ax_err err = task_to_msg(t, subject, reply, &msg);
+    if (err == AX_OK && (header_set(msg, HDR_MSG_ID, id) != NATS_OK || header_set(msg, HDR_LEASE, r->lease) != NATS_OK)) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
     r->state = RUN_HANDING;
+    FAULT("hand-off.publish.before");
     /* a NULL message gives the reserved slot back */
     err = pipeline_publish(d->pipeline, reply, msg, 0, on_puback, r);
     if (err == AX_E_TOO_LONG) {
@@ -129,21 +170,167 @@ static void publish(struct run *r)
     }
 }
 
+/* Its content was not kept while it waited. */
+static void on_fetched(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    struct task t = {0};
+    if (run_is_gone(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        give_back(r);
+        run_vanished(r);
+        pool_pump(p);
+    } else if (err != AX_OK || task_from_stored_at(&t, found->subject, found->msg, NULL) != AX_OK) {
+        put_back(r);
+    } else {
+        publish_task(r, &t);
+    }
+    task_clear(&t);
+}
+
+static void publish(struct run *r)
+{
+    if (r->msg != NULL) {
+        publish_task(r, &r->task);
+        return;
+    }
+    r->state = RUN_CHECKING;
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_fetched, r) != AX_OK)
+        put_back(r);
+}
+
+static void look_up_record(struct run *r)
+{
+    struct dispatch *d = r->pool->dispatch;
+    const struct page_index *pages = name_is_keyed(r->task.id) ? d->pages : d->recent;
+    if (record_find(d->pipeline, pages, r->task.id, GET_WAIT_MS, on_record, r) != AX_OK)
+        put_back(r);
+}
+
+static void on_caught_up(void *arg)
+{
+    struct run *r = arg;
+    if (!run_is_gone(r))
+        look_up_record(r);
+}
+
+/* Its record may be in a page that another dispatcher wrote after we read the bucket: that is read first. */
+static void look_up_newest_record(struct run *r)
+{
+    if (seen_when_caught_up(r->pool->dispatch, on_caught_up, r) != AX_OK)
+        put_back(r);
+}
+
+/* A retry, and what comes again, may have been ended by another dispatcher just now: such are few, and always looked up. */
+static bool may_have_ended_elsewhere(const struct run *r)
+{
+    return r->task.attempt > 1 || r->again;
+}
+
+/* Taken by ingress before this dispatcher led: its key may lie among the dead letters of those who led before, and it may
+ * itself, fed once more by a server that had forgotten that it was. */
+static bool is_from_before(const struct run *r)
+{
+    return r->task.submitted < r->pool->ready_ns;
+}
+
+/* Ended, perhaps, by what is known here: recorded, or dead. */
+static bool may_have_ended(const struct run *r)
+{
+    struct dispatch *d = r->pool->dispatch;
+    struct page_name found[PAGE_CANDIDATES_MAX];
+    return filter_check(d->filter, r->task.id, strlen(r->task.id)) ||
+           (!name_is_keyed(r->task.id) && page_index_find(d->recent, r->task.id, found) > 0);
+}
+
+static void look_up_ended(struct run *r)
+{
+    if (may_have_ended_elsewhere(r))
+        look_up_newest_record(r);
+    else if (may_have_ended(r))
+        look_up_record(r);
+    else
+        publish(r);
+}
+
+enum dead { DEAD_NOT, DEAD_LET_WAIT, DEAD_KEY };
+
+/* Is its key dead? Another submission of it may be stored when the first has failed for good (it was on its way while that ran,
+ * or stands under another priority), and so may the same one, or a retry, when the answer to its publish was lost. It must
+ * not start: only what was brought back from this very letter does (ax dead retry, which removes the letter afterwards).
+ * Letters without a message id are submissions that ingress refused: that key has not failed. */
+static enum dead is_dead(const struct run *r, const struct stored_msg *found)
+{
+    const char *id = NULL, *submitted = NULL;
+    if (found == NULL || r->task.submitted == 0 || r->task.retried >= found->seq)
+        return DEAD_NOT;
+    natsStatus s = natsMsgHeader_Get(found->msg, HDR_MSG_ID, &id);
+    if (s == NATS_OK)
+        s = natsMsgHeader_Get(found->msg, HDR_SUBMITTED, &submitted);
+    if (s != NATS_OK)
+        return s == NATS_NO_MEMORY ? DEAD_LET_WAIT : DEAD_NOT;
+    /* A letter that was put back by hand looks just so, and is about to be removed. */
+    bool by_hand = r->task.attempt == 1 && r->task.retried == 0 && strtoll(submitted, NULL, 10) == r->task.submitted;
+    return by_hand && !r->again ? DEAD_LET_WAIT : DEAD_KEY;
+}
+
+static void let_wait(struct run *r)
+{
+    metric_add(r->pool->figures.m_put_off, 1);
+    natsConnection_PublishString(r->pool->dispatch->nc, r->lease, "-NAK {\"delay\":2000000000}");
+    ordered_keep(r);
+    run_free(r);
+}
+
+static void on_dead_letter(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    if (run_is_gone(r))
+        return;
+    if (err != AX_OK && err != AX_E_NOT_FOUND) {
+        put_back(r);
+        return;
+    }
+    bool was_buried = run_is_dead_letter(r, found);
+    enum dead dead = is_dead(r, found);
+    if (!was_buried && dead == DEAD_NOT) {
+        look_up_ended(r);
+        return;
+    }
+    give_back(r);
+    if (was_buried)
+        run_was_buried(r);
+    else if (dead == DEAD_LET_WAIT)
+        let_wait(r);
+    else
+        run_drop(r);
+    pool_pump(p);
+}
+
+/* It failed for good, but its queue message was not acked, and AX_WORK has forgotten its message id; or its key did. */
+static void look_up_dead_letter(struct run *r)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject_dead(subject, r->pool->name, r->task.id);
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_letter, r) != AX_OK)
+        put_back(r);
+}
+
 void run_hand_off(struct run *r)
 {
     struct dispatch *d = r->pool->dispatch;
-    char subject[SUBJECT_MAX_CHARS];
     if (r->task.expires_ns != 0 && clock_is_set(&d->clock) && clock_ax_ns(&d->clock) >= r->task.expires_ns) {
         give_back(r);
         run_bury(r, "expired");
         return;
     }
-    if (d->filter_ready && !filter_check(d->filter, r->task.id, strlen(r->task.id))) {
+    if (!may_have_ended_elsewhere(r) && !is_from_before(r) && !may_have_ended(r)) {
         publish(r);
         return;
     }
     r->state = RUN_CHECKING;
-    record_subject(subject, r->task.id);
-    if (pipeline_get(d->pipeline, STREAM_DONE, subject, 0, GET_WAIT_MS, on_record, r) != AX_OK)
-        put_back(r);
+    look_up_dead_letter(r);
 }

@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include "core/ack.h"
+#include "core/acked.h"
 #include "core/log.h"
+#include "core/pressure.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/seen.h"
+
+#define PAUSE_ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.PAUSE." STREAM_WORK "."
 
 static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
@@ -60,6 +65,17 @@ static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg
     natsMsg_Destroy(msg);
 }
 
+/* An operator paused or resumed a consumer of AX_WORK: its info tells which. */
+static void on_pause(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
+    if (p != NULL && p->ready)
+        pool_read_info(p);
+    natsMsg_Destroy(msg);
+}
+
 /* Streams or consumers were created, changed or deleted. */
 static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
@@ -84,6 +100,57 @@ static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
     natsMsg_Destroy(msg);
 }
 
+static void on_lease(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    spread_heard(closure, natsMsg_GetSubject(msg), msg);
+    natsMsg_Destroy(msg);
+}
+
+/* A queue is full: whoever leads a pool with groups in it says what they hold. */
+static void on_refused(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
+    if (pressure_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool)) {
+        for (struct pool *p = d->pools; p != NULL; p = p->next)
+            pool_on_refused(p, priority);
+    }
+    natsMsg_Destroy(msg);
+}
+
+/* ax.acked.<pool>: of a pool that changes hands. What we say ourselves comes back, and is known. */
+static void on_acked(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(ACKED_PREFIX));
+    if (p != NULL)
+        pool_on_acked(p, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg));
+    natsMsg_Destroy(msg);
+}
+
+/* ax.worker.<pool>.<worker>: only who leads the pool has a use for it. */
+static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+{
+    (void) nc;
+    (void) sub;
+    struct dispatch *d = closure;
+    char name[NAME_MAX_CHARS + 1], worker[WORKER_NAME_MAX_CHARS + 1];
+    const char *schema = NULL;
+    if (report_parse_subject(natsMsg_GetSubject(msg), name, worker)) {
+        struct pool *p = dispatch_pool(d, name);
+        if (p != NULL && p->led) {
+            natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
+            adapt_report(p, worker, schema, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg));
+        }
+    }
+    natsMsg_Destroy(msg);
+}
+
 /* ax.cancel.<pool>.<id>. A pool that is not ours is another dispatcher's to answer for. */
 static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
@@ -96,7 +163,7 @@ static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
     if (dot != NULL && name_is_valid_n(rest, (size_t) (dot - rest)) && name_is_task_id(dot + 1)) {
         snprintf(name, sizeof name, "%.*s", (int) (dot - rest), rest);
         struct pool *p = dispatch_pool(d, name);
-        if (p != NULL && p->ready)
+        if (p != NULL && p->ready && seen_suffices(p))
             cancel_start(p, dot + 1, natsMsg_GetReply(msg));
     }
     natsMsg_Destroy(msg);
@@ -112,15 +179,20 @@ ax_err listen_start(struct dispatch *d)
         {"$JS.ACK." STREAM_WORK ".>", on_ack},
         {"$JS.ACK.*.*." STREAM_WORK ".>", on_ack},
         {"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." STREAM_WORK ".>", on_max_deliveries},
+        {PAUSE_ADVISORY "*", on_pause},
         {"$JS.EVENT.ADVISORY.STREAM.*.*", on_change},
         {"$JS.EVENT.ADVISORY.CONSUMER.DELETED.>", on_change},
         {POOLS_PREFIX ">", on_settings},
+        {LEASES_PREFIX ">", on_lease},
         {CANCEL_PREFIX "*.*", on_cancel},
+        {REFUSED_PREFIX "*.*", on_refused},
+        {WORKER_PREFIX "*.*", on_report},
+        {ACKED_PREFIX "*", on_acked},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler, d);
         if (err != AX_OK)
             return err;
     }
-    return AX_OK;
+    return figures_listen(d);
 }

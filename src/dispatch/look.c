@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
-#include "core/reader.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool.h"
 #include "dispatch/run.h"
+#include "dispatch/terminations.h"
 
 #define WAIT_MS 5000
 
@@ -47,57 +48,18 @@ static json_t *load(const struct answer *a)
 
 /* ---- gone: terminated? ---- */
 
-struct terminated {
-    struct run *run;
-    bool found;
-    char reason[256];
-};
-
-static void on_event(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+void look_ended_by(struct run *r, bool known, const char *reason)
 {
-    (void) subject;
-    (void) seq;
-    struct terminated *t = arg;
-    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), 0, NULL);
-    if ((uint64_t) json_integer_value(json_object_get(root, "stream_seq")) == t->run->work_seq && time_ns >= t->run->epoch_ns) {
-        const char *reason = json_string_value(json_object_get(root, "reason"));
-        t->found = true;
-        snprintf(t->reason, sizeof t->reason, "terminated%s%.200s", reason != NULL ? ": " : "", reason != NULL ? reason : "");
-    }
-    json_decref(root);
-}
-
-static void on_events_end(void *arg, ax_err err, uint64_t last_seq)
-{
-    (void) last_seq;
-    struct terminated *t = arg;
-    struct run *r = t->run;
     if (receipt_came(r))
-        ;
-    else if (err != AX_OK)
-        undecided(r);
-    else if (t->found)
-        run_bury(r, t->reason);
-    else
-        run_finish(r);
-    free(t);
-}
-
-static void look_for_termination(struct run *r)
-{
-    struct dispatch *d = r->pool->dispatch;
-    struct terminated *t = calloc(1, sizeof *t);
-    char filter[160];
-    if (t == NULL) {
-        undecided(r);
         return;
-    }
-    t->run = r;
-    snprintf(filter, sizeof filter, "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED." STREAM_WORK ".%s", r->pool->name);
-    struct reader_events events = {on_event, on_events_end, t};
-    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_EVENTS, filter, 1, &events) != AX_OK) {
-        free(t);
+    if (!known) {
         undecided(r);
+    } else if (reason != NULL) {
+        FAULT("look.terminated");
+        run_bury(r, reason);
+    } else {
+        FAULT("look.finished");
+        run_finish(r);
     }
 }
 
@@ -107,13 +69,16 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
 {
     struct run *r = arg;
     struct pool *p = r->pool;
-    if (receipt_came(r))
+    if (run_is_gone(r) || receipt_came(r))
         return;
     if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
-        run_free(r);
+        FAULT("look.ended-elsewhere");
+        /* Recorded, most likely, by another dispatcher, after we had read the bucket. "Maybe" costs one read. */
+        filter_add(p->dispatch->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&p->dispatch->clock));
+        run_vanished(r);
         pool_pump(p);
     } else if (err == AX_OK) {
-        look_for_termination(r);
+        terminations_ask(r);
     } else {
         undecided(r);
     }
@@ -127,14 +92,17 @@ static void on_stream_info(void *arg, const struct answer *a)
     json_t *root = load(a);
     const char *created = json_string_value(json_object_get(root, "created"));
     bool ok = created != NULL && clock_parse_rfc3339(created, &created_ns);
+    uint64_t last_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "state"), "last_seq"));
     json_decref(root);
-    if (receipt_came(r))
+    if (run_is_gone(r) || receipt_came(r))
         return;
-    if (!ok) {
+    /* A node that slept and still believes that it leads knows nothing of what was stored meanwhile. */
+    if (!ok || (created_ns == r->epoch_ns && last_seq < r->work_seq)) {
         undecided(r);
     } else if (created_ns != r->epoch_ns) {
         /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off again. */
         log_warn("hand-off lost with its stream, again", "task=%s pool=%s", r->task.id, p->name);
+        FAULT("look.recreated");
         run_lose(r);
         dispatch_set_epoch(p->dispatch, created_ns);
     } else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_queue_message, r) != AX_OK) {
@@ -154,16 +122,18 @@ static void on_consumer_info(void *arg, const struct answer *a)
     uint64_t seq = (uint64_t) json_integer_value(json_object_get(delivered, "stream_seq"));
     int64_t ack_wait = json_integer_value(json_object_get(json_object_get(root, "config"), "ack_wait"));
     json_decref(root);
-    if (receipt_came(r))
+    if (run_is_gone(r) || receipt_came(r))
         return;
     if (ok)
         p->ack_wait_ns = ack_wait;
     if (!ok) {
         undecided(r);
     } else if (seq < r->work_seq || loop_now_ns(p->dispatch->loop) - r->active_ns < ack_wait) {
+        FAULT("look.waits");
         run_renew(r);
         undecided(r);
     } else {
+        FAULT("look.timed-out");
         run_time_out(r);
     }
 }
@@ -175,7 +145,7 @@ static void on_work_message(void *arg, ax_err err, const struct stored_msg *foun
     struct dispatch *d = p->dispatch;
     struct task_subject s;
     char api[128];
-    if (receipt_came(r))
+    if (run_is_gone(r) || receipt_came(r))
         return;
     /* A recreated stream may have another task under the same sequence. */
     bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) && strcmp(s.id, r->task.id) == 0;
@@ -187,6 +157,32 @@ static void on_work_message(void *arg, ax_err err, const struct stored_msg *foun
     }
     if (err != AX_OK)
         undecided(r);
+}
+
+static void on_still_queued(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct run *r = arg;
+    struct pool *p = r->pool;
+    if (run_is_gone(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        run_vanished(r);
+        pool_pump(p);
+    } else {
+        r->state = RUN_RUNNING;
+    }
+}
+
+void run_look_after(struct run *r)
+{
+    r->looked_ns = loop_now_ns(r->pool->dispatch->loop);
+    if (r->work_seq != 0) {
+        run_look(r);
+        return;
+    }
+    r->state = RUN_LOOKING;
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_still_queued, r) != AX_OK)
+        r->state = RUN_RUNNING;
 }
 
 void run_look(struct run *r)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/http.h"
+#include "core/leave.h"
 #include "core/log.h"
 #include "core/options.h"
 #include "dispatch/dispatch.h"
@@ -17,7 +18,7 @@ static bool is_ready(void *arg, char *why, unsigned long cap)
     struct dispatch *d = arg;
     if (atomic_load(&d->is_ready))
         return true;
-    snprintf(why, cap, "streams, consumers or the filter are not ready");
+    snprintf(why, cap, "streams, consumers, the filter or the lease of a pool are not ready");
     return false;
 }
 
@@ -30,20 +31,19 @@ struct drain {
 static void on_drain(void *arg)
 {
     struct drain *w = arg;
-    if (pipeline_inflight(w->d->pipeline) == 0 || loop_now_ns(w->d->loop) >= w->until_ns)
+    if ((spread_has_left(w->d) && pipeline_inflight(w->d->pipeline) == 0) || loop_now_ns(w->d->loop) >= w->until_ns)
         loop_stop(w->d->loop);
     else
         loop_timer_start(w->d->loop, &w->timer, DRAIN_CHECK_MS, on_drain, w);
 }
 
-/* No new hand-offs; what is being written gets its answer, so that a stop leaves nothing to be looked at. */
+/* No new hand-offs; what is being written gets its answer, so that a stop leaves nothing to be looked at; then others may
+ * lead. */
 static void drain(struct dispatch *d)
 {
     struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
-    atomic_store(&d->stopping, true);
     loop_enter(d->loop);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
-        pool_give_back(p);
+    spread_leave(d);
     loop_timer_start(d->loop, &w.timer, DRAIN_CHECK_MS, on_drain, &w);
     loop_leave(d->loop);
     loop_run(d->loop);
@@ -68,9 +68,8 @@ int main(int argc, char **argv)
     }
     log_init("ax-dispatch", (enum log_level) log_level_parse(o.log_level));
     loop_block_signals();
-    struct dispatch *d = calloc(1, sizeof *d);
-    if (d == NULL)
-        return 1;
+    static struct dispatch dispatch;
+    struct dispatch *d = &dispatch;
     err = dispatch_start(d, &o, &p);
     if (err == AX_OK && o.http_port != 0)
         err = http_start(&http, o.http_bind, (int) o.http_port, is_ready, d, &p);
@@ -85,8 +84,5 @@ int main(int argc, char **argv)
     drain(d);
     http_stop(http);
     dispatch_stop(d);
-    dispatch_free(d);
-    nats_CloseAndWait(2000);
-    free(d);
-    return 0;
+    leave(0);
 }

@@ -26,16 +26,17 @@ struct run *order_next(struct pool *p)
         struct queue *q = p->queues[i];
         if (top == NULL && is_refilling(q, now))
             return NULL;
-        if (q->staged == 0)
+        const struct run *next = line_next(q);
+        if (next == NULL)
             continue;
         if (top == NULL)
             top = q;
-        else if (lower == NULL || q->staged_head->lease_ns < lower->staged_head->lease_ns)
+        else if (lower == NULL || next->lease_ns < line_next(lower)->lease_ns)
             lower = q; /* of the lower ones, the one that has waited longest */
     }
     if (lower != NULL && p->share_credit >= 1)
-        return lower->staged_head;
-    return top != NULL ? top->staged_head : NULL;
+        return line_next(lower);
+    return top != NULL ? line_next(top) : NULL;
 }
 
 void order_taken(struct pool *p, const struct run *r)
@@ -43,7 +44,7 @@ void order_taken(struct pool *p, const struct run *r)
     bool lower_waits = false, was_top = true;
     for (int i = 0; i < p->queue_count; i++) {
         const struct queue *q = p->queues[i];
-        if (q->staged == 0)
+        if (line_next(q) == NULL)
             continue;
         if (q->rank < r->queue->rank)
             was_top = false;

@@ -6,16 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/order.h"
+#include "dispatch/ordered.h"
+#include "dispatch/records.h"
+#include "dispatch/seen.h"
 
 #define STAGE_MAX 512      /* queue messages held ready per priority */
-#define STAGE_BYTES 16e6   /* and at most about so much of them */
+#define HOLD_MAX 100000    /* the same while groups take turns */
 #define PIPELINE_SPARE 64  /* slots left for steps of ending */
+#define ANSWER_USUAL_NS 25000000LL /* how long an answer to a hand-off may well take */
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
 #define INFO_WAIT_MS 3000
+#define SWEEP_EVERY_NS 10000000000LL
 #define MARGIN_NS 2000000000LL
 
 /* ---- the scheduler ---- */
@@ -36,36 +42,64 @@ static void refill(struct pool *p)
         struct queue *q = p->queues[i];
         int64_t fits = (int64_t) (STAGE_BYTES / (q->body_bytes + 1)) + 1;
         int want = (int) (ready < fits ? ready : fits) - q->staged;
-        puller_want(q->puller, q->live ? (want > 0 ? want : 0) + q->lapsed : 0);
+        if (queue_holds_all(q))
+            want = q->staged + STAGE_MAX <= HOLD_MAX ? STAGE_MAX : HOLD_MAX - q->staged;
+        puller_want(q->puller, q->live ? (want > 0 && !p->paused ? want : 0) + q->lapsed : 0);
     }
+}
+
+/* A start counts when its token is taken, and happens when the server has stored it. What is held up in between, by a server
+ * that stands still or by a look-up, happens all at once afterwards: so no more of it is begun than a burst, beside what is
+ * usually under way, and no tokens come meanwhile. */
+static bool answers_are_due(struct pool *p, int64_t now)
+{
+    struct bucket *b = &p->bucket;
+    double usual_s = (double) (p->answer_ns > ANSWER_USUAL_NS ? p->answer_ns : ANSWER_USUAL_NS) / 1e9;
+    bool due = b->rate_per_s != 0 && (double) p->unanswered >= b->burst + 2 * usual_s * b->rate_per_s;
+    if (due && p->awaiting_ns == 0)
+        p->awaiting_ns = now;
+    if (!due && p->awaiting_ns != 0) {
+        bucket_hold(b, p->awaiting_ns, now);
+        p->awaiting_ns = 0;
+    }
+    return due;
 }
 
 static void pump(void *arg)
 {
     struct pool *p = arg;
     struct dispatch *d = p->dispatch;
-    if (!p->ready || atomic_load(&d->stopping))
+    if (!p->ready || p->resting || !seen_suffices(p)) /* "not done" counts only when all records are known */
         return;
-    while (p->inflight < p->max_ack_pending && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
+    answers_are_due(p, loop_now_ns(d->loop)); /* whether there is any demand or not: tokens may come again */
+    while (!p->paused && adapt_has_room(p) && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
         int64_t now = loop_now_ns(d->loop);
         struct pull *pull = demand_next(&p->demand, p->settings.batch, now);
         struct run *r = pull != NULL ? order_next(p) : NULL;
         if (r == NULL) {
+            p->figures.held_by_groups = pull != NULL;
             if (pull != NULL && order_is_refilling(p))
                 loop_timer_start_ns(d->loop, &p->pump_timer, ORDER_REFILL_WAIT_NS, on_pump_timer, p);
             break;
         }
+        if (answers_are_due(p, now))
+            break;
         if (!bucket_take(&p->bucket, now)) {
+            p->figures.short_of_tokens = true;
             loop_timer_start_ns(d->loop, &p->pump_timer, bucket_wait_ns(&p->bucket, now), on_pump_timer, p);
             break;
         }
+        p->figures.short_of_tokens = p->figures.held_by_groups = false;
         order_taken(p, r);
+        line_take(r);
         queue_unstage(r);
         if (r->queue->staged == 0)
             r->queue->behind_ns = now;
         demand_take(&p->demand, pull);
         r->pull = pull;
         r->token = true;
+        r->token_ns = now;
+        p->unanswered++;
         r->counted = true;
         p->inflight++;
         if (p->inflight > p->peak)
@@ -86,8 +120,22 @@ void pool_pump(struct pool *p)
 
 void pool_on_pull(struct pool *p, const struct pull_request *r)
 {
+    if (!p->led)
+        return;
     demand_add(&p->demand, r, p->settings.batch, loop_now_ns(p->dispatch->loop));
     pool_pump(p);
+}
+
+/* ---- paused? ---- */
+
+static void set_paused(struct pool *p)
+{
+    bool paused = p->settings.paused || p->consumer_paused;
+    if (paused != p->paused)
+        log_info(paused ? "pool paused" : "pool goes on", "pool=%s by=%s", p->name,
+                 p->settings.paused ? "settings" : p->consumer_paused ? "consumer" : "none");
+    p->paused = paused;
+    metric_set(p->m_paused, paused);
 }
 
 /* ---- leases and the consumer's info ---- */
@@ -113,9 +161,23 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
             continue;
         else if (informed && r->work_seq > p->delivered_seq && now - r->lease_ns >= every_ns)
             run_renew(r);
-        else if (now - r->lease_ns > p->ack_wait_ns + MARGIN_NS)
+        else if (now - r->lease_ns > p->ack_wait_ns + MARGIN_NS) {
+            int64_t overdue_ns = 2 * p->ack_wait_ns + MARGIN_NS;
             q->lapsed++;
+            if (now - r->lease_ns > overdue_ns && now - r->looked_ns > overdue_ns)
+                run_look_after(r);
+        }
     }
+}
+
+/* Something may be wanted soon, or is held although nobody seems to want it: the server's figures are worth a question. */
+static bool is_busy(const struct pool *p)
+{
+    for (int i = 0; i < p->queue_count; i++) {
+        if (p->queues[i]->staged > 0)
+            return true;
+    }
+    return p->inflight > 0 || p->demand.count > 0;
 }
 
 void pool_tick(struct pool *p)
@@ -131,8 +193,14 @@ void pool_tick(struct pool *p)
     }
     p->peak -= (p->peak - p->inflight) / 8 + (p->peak > p->inflight);
     metric_set(p->m_inflight, p->inflight);
-    if (now - p->info_ns >= (p->inflight > 0 || p->demand.count > 0 ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
+    adapt_tick(p);
+    figures_tick(p);
+    ordered_tick(p);
+    metric_set(p->m_groups, HASH_COUNT(p->groups));
+    if (now - p->info_ns >= (is_busy(p) ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
         pool_read_info(p);
+    if (HASH_CNT(by_id, p->by_id) == 0 && now - p->swept_ns >= SWEEP_EVERY_NS)
+        pool_sweep(p);
     pool_pump(p);
 }
 
@@ -160,6 +228,8 @@ static void on_info(void *arg, const struct answer *a)
         if (p->demand.changes == p->info_changes)
             demand_reconcile(&p->demand, json_integer_value(json_object_get(root, "num_waiting")),
                              json_integer_value(json_object_get(root, "num_pending")), p->settings.batch, now);
+        p->consumer_paused = json_is_true(json_object_get(root, "paused"));
+        set_paused(p);
         p->info_ns = now;
     }
     json_decref(root);
@@ -187,14 +257,20 @@ static void add_metrics(struct pool *p)
     COUNTER(m_handed, "ax_handed_off_total", "Attempts handed to workers.");
     COUNTER(m_done, "ax_done_total", "Tasks finished.");
     COUNTER(m_retried, "ax_retried_total", "Further attempts scheduled.");
-    COUNTER(m_dead, "ax_dead_total", "Dead letters written.");
     COUNTER(m_timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
     COUNTER(m_overran, "ax_overran_total", "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(m_naks, "ax_naks_total", "Attempts the worker gave back.");
     COUNTER(m_duplicates, "ax_duplicates_dropped_total", "Tasks dropped before their start: done before.");
     COUNTER(m_late, "ax_late_acks_total", "Acks of superseded attempts that were honoured.");
     COUNTER(m_lapsed, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
+    COUNTER(m_leases_lost, "ax_leases_lost_total", "Times that the lease of a pool was lost while it was led.");
+    p->m_queue_seconds = metrics_get(METRIC_HISTOGRAM, "ax_queue_seconds",
+                                     "From the task's entry into its queue to its hand-off.", labels);
+    p->m_run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "From an attempt's hand-off to its receipt.", labels);
+    p->m_paused = metrics_get(METRIC_GAUGE, "ax_pool_paused", "1: nothing new is started.", labels);
+    p->m_led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.", labels);
     p->m_inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.", labels);
+    p->m_groups = metrics_get(METRIC_GAUGE, "ax_groups_active", "Groups that have a task, or start again slowly.", labels);
 #undef COUNTER
 }
 
@@ -209,14 +285,21 @@ struct pool *pool_new(struct dispatch *d, const char *name)
     bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
     p->max_ack_pending = 1; /* until the consumer's info says more */
     p->ack_wait_ns = 30000000000LL;
+    leadership_init(&p->leadership, p);
+    terminations_init(&p->terminations, p);
     add_metrics(p);
+    figures_init(p);
+    adapt_init(p);
     return p;
 }
 
 void pool_set_settings(struct pool *p, const struct settings *s)
 {
+    bool was_adaptive = p->settings.adaptive;
     p->settings = *s;
-    bucket_set(&p->bucket, s->rate, s->burst, loop_now_ns(p->dispatch->loop));
+    set_paused(p);
+    groups_settings(p);
+    adapt_settings(p, was_adaptive);
     pool_pump(p);
 }
 
@@ -247,18 +330,90 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
 void pool_set_provisioned(struct pool *p)
 {
     p->provisioned = true;
-    if (!p->adopted && !p->adopting)
+    if (p->led && !p->adopted && p->adoption == NULL)
         pool_adopt(p);
     pool_pump(p);
 }
 
-void pool_give_back(struct pool *p)
+/* ---- leading ---- */
+
+void pool_lead(struct pool *p)
 {
+    struct dispatch *d = p->dispatch;
+    p->led = true;
+    p->resting = false;
+    p->seen_need = seen_catch_up(d);
+    p->share_credit = 0;
+    p->led_ns = loop_now_ns(d->loop);
+    p->led_surveys = p->surveys;
+    p->peak = 0;
+    p->info_ns = 0;
+    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop)); /* empty */
+    p->awaiting_ns = 0;
+    adapt_lead(p);
+    metric_set(p->m_led, 1);
+    figures_begin(p);
+    if (p->provisioned)
+        pool_adopt(p);
+    else
+        dispatch_kick(d);
+}
+
+bool pool_is_quiet(const struct pool *p)
+{
+    if (p->adoption != NULL)
+        return false;
+    for (int i = 0; i < p->queue_count; i++) {
+        for (const struct run *r = p->queues[i]->runs; r != NULL; r = r->by_seq.next) {
+            if (run_awaits_answer(r))
+                return false;
+        }
+    }
+    return true;
+}
+
+void pool_abandon(struct pool *p)
+{
+    struct loop *l = p->dispatch->loop;
+    p->led = p->ready = p->adopted = p->resting = false;
+    pool_keep_acks(p);
+    pool_stop_adopting(p);
+    loop_timer_stop(l, &p->pump_timer);
+    loop_timer_stop(l, &p->held_timer);
+    ordered_forget(p);
+    for (int i = 0; i < p->queue_count; i++) {
+        struct queue *q = p->queues[i];
+        struct run *r, *tmp;
+        puller_want(q->puller, 0);
+        q->lapsed = 0;
+        HASH_ITER(by_seq, q->runs, r, tmp)
+            run_abandon(r);
+    }
+    records_flush(p);
+    demand_forget(&p->demand);
+    figures_end(p);
+    adapt_abandon(p);
+    metric_set(p->m_led, 0);
+    metric_set(p->m_inflight, 0);
+    metric_set(p->m_groups, 0);
+}
+
+bool pool_is_led_elsewhere(const struct pool *p)
+{
+    const struct leadership *l = &p->leadership;
+    return !p->led && l->known && spread_is_live(p->dispatch, l->stored.holder);
+}
+
+void pool_rest(struct pool *p)
+{
+    p->resting = true;
     for (int i = 0; i < p->queue_count; i++) {
         puller_want(p->queues[i]->puller, 0);
         while (p->queues[i]->staged_head != NULL) {
             struct run *r = p->queues[i]->staged_head;
+            FAULT("stop.give-back.before");
             natsConnection_PublishString(p->dispatch->nc, r->lease, NAK_LATER);
+            FAULT_SENT("stop.give-back.after", p->dispatch->nc);
             run_free(r);
         }
     }
@@ -286,20 +441,4 @@ void pool_work_recreated(struct pool *p)
     demand_forget(&p->demand);
     pool_read_info(p);
     pool_pump(p);
-}
-
-void pool_free(struct pool *p)
-{
-    for (int i = 0; i < p->queue_count; i++) {
-        struct queue *q = p->queues[i];
-        struct run *r, *tmp;
-        HASH_ITER(by_seq, q->runs, r, tmp)
-            run_free(r);
-        puller_free(q->puller);
-        free(q);
-    }
-    pool_forget_sequences(p);
-    demand_forget(&p->demand);
-    loop_timer_stop(p->dispatch->loop, &p->pump_timer);
-    free(p);
 }

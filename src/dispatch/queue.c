@@ -4,14 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/ordered.h"
 #include "dispatch/pool.h"
+
+#define HOLD_NS 60000000000LL /* after the last task that named a group */
+
+/* While groups take turns everything that waits is held; what is kept of it in memory is bounded all the same. */
+bool queue_holds_all(const struct queue *q)
+{
+    return q->grouped > 0 || settings_limit_groups(&q->pool->settings) ||
+           loop_now_ns(q->pool->dispatch->loop) < q->hold_until_ns;
+}
 
 void queue_stage(struct run *r, bool front)
 {
     struct queue *q = r->queue;
     r->state = RUN_STAGED;
+    if (r->msg != NULL && q->kept_bytes >= STAGE_BYTES && queue_holds_all(q))
+        run_drop_content(r);
+    if (r->msg != NULL)
+        q->kept_bytes += (int64_t) r->bytes;
+    if (r->group != NULL)
+        q->hold_until_ns = loop_now_ns(q->pool->dispatch->loop) + HOLD_NS;
+    if (!ordered_holds(r))
+        line_add(r, front);
     r->prev = front ? NULL : q->staged_tail;
     r->next = front ? q->staged_head : NULL;
     *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r;
@@ -26,6 +45,9 @@ void queue_unstage(struct run *r)
     *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r->prev;
     r->prev = r->next = NULL;
     q->staged--;
+    if (r->msg != NULL)
+        q->kept_bytes -= (int64_t) r->bytes;
+    line_remove(r);
 }
 
 struct queue *pool_queue(struct pool *p, const char *priority)
@@ -64,7 +86,9 @@ static void on_redelivery(struct run *r, natsMsg *msg)
     metric_add(p->m_lapsed, 1);
     if (r->state != RUN_RUNNING)
         return;
-    if (r->work_seq != 0)
+    if (r->decided)
+        run_end_again(r);
+    else if (r->work_seq != 0)
         run_look(r);
     else if (r->reason[0] != '\0')
         run_bury(r, r->reason); /* a step of ending got no answer before */
@@ -75,20 +99,30 @@ static void on_redelivery(struct run *r, natsMsg *msg)
 static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta)
 {
     struct pool *p = q->pool;
-    struct task_subject s;
+    struct task_subject s = {0};
+    const char *ordered = NULL;
     if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && other_runs(p, s.id)) {
         /* The same id under another priority: never two at once. When the first is done this one is dropped. */
+        metric_add(p->figures.m_put_off, 1);
+        FAULT("queue.put-off.before");
         natsConnection_PublishString(p->dispatch->nc, natsMsg_GetReply(msg), "-NAK {\"delay\":1000000000}");
+        FAULT_SENT("queue.put-off.after", p->dispatch->nc);
+        if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) == NATS_OK)
+            ordered_doubt(q);
         natsMsg_Destroy(msg);
         return;
     }
+    if (p->cancels != NULL)
+        cancel_saw(p, s.id);
     q->body_bytes += (natsMsg_GetDataLength(msg) - q->body_bytes) / 8;
     struct run *r = run_new(q, msg, meta->stream_seq, meta->timestamp_ns);
     if (r == NULL) {
         log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64, p->name, q->stream,
                   meta->stream_seq);
+        ordered_doubt(q);
         return;
     }
+    r->again = meta->delivered > 1;
     if (r->reason[0] != '\0')
         run_bury(r, r->reason);
     else
@@ -107,15 +141,17 @@ static void on_queue_message(void *arg, natsMsg *msg)
         return;
     }
     clock_learn(&p->dispatch->clock, meta.timestamp_ns);
-    if (atomic_load(&p->dispatch->stopping)) { /* a pull was still open */
+    if (!p->ready || p->resting) { /* a pull was still open */
         natsConnection_PublishString(p->dispatch->nc, reply, NAK_LATER);
         natsMsg_Destroy(msg);
         return;
     }
     q->behind = meta.pending;
+    ordered_heard(q, meta.consumer_seq);
     HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof meta.stream_seq, r);
     bool stale = r != NULL && r->stored_ns != meta.timestamp_ns; /* of a former stream of this name */
     if (r != NULL && (r->state == RUN_LOST || (stale && (r->state == RUN_STAGED || r->state == RUN_RUNNING)))) {
+        ordered_keep(r);
         run_free(r); /* the message is what counts */
         r = NULL;
     }
@@ -143,6 +179,8 @@ void pool_add_queue(struct pool *p, const struct priority *pr)
     if (q == NULL)
         return;
     q->pool = p;
+    q->plain.queue = q;
+    q->plain.turn.weight = settings_weight(&p->settings, NULL);
     snprintf(q->priority, sizeof q->priority, "%s", pr->name);
     snprintf(q->stream, sizeof q->stream, "%s", pr->stream);
     struct puller_events events = {on_queue_message, on_queue_lost, q};
@@ -150,5 +188,6 @@ void pool_add_queue(struct pool *p, const struct priority *pr)
         free(q);
         return;
     }
+    figures_init_queue(q);
     p->queues[p->queue_count++] = q;
 }

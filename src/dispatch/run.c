@@ -4,9 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
+#include "core/fault.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/groups.h"
+#include "dispatch/ordered.h"
 #include "dispatch/pool.h"
+
+#define MESSAGE_BYTES 1024 /* of a message with its headers, beside the body, as nats.c keeps it */
 
 static struct run *make(struct queue *q, const char *lease, uint64_t queue_seq, int64_t stored_ns)
 {
@@ -54,7 +60,14 @@ struct run *run_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t s
         return NULL;
     }
     r->msg = msg;
-    if (task_from_stored(&r->task, msg, &p) != AX_OK) {
+    r->state = RUN_CHECKING; /* held by the caller, who stages or buries it */
+    ax_err err = task_from_stored(&r->task, msg, &p);
+    if (err == AX_E_NOMEM) {
+        r->task = (struct task){0};
+        run_free(r);
+        return NULL;
+    }
+    if (err != AX_OK) {
         memset(&r->task, 0, sizeof r->task);
         r->task.max_retry = -1;
         r->task.body = natsMsg_GetData(msg);
@@ -63,12 +76,17 @@ struct run *run_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t s
     }
     name(r);
     add_id(r);
-    r->state = RUN_CHECKING; /* held by the caller, who stages or buries it */
+    r->bytes = (size_t) natsMsg_GetDataLength(msg) + MESSAGE_BYTES;
+    bool ordered = r->task.ordered && r->task.group != NULL;
+    if ((r->task.group != NULL && !groups_join(r, r->task.group)) || (ordered && !ordered_join(r, false))) {
+        run_free(r);
+        return NULL;
+    }
     return r;
 }
 
 struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64_t queue_seq, int64_t stored_ns,
-                      uint64_t work_seq, uint32_t attempt, uint32_t timeouts)
+                      uint64_t work_seq, uint32_t attempt, uint32_t timeouts, const char *group, bool ordered)
 {
     struct run *r = make(q, lease, queue_seq, stored_ns);
     if (r == NULL)
@@ -83,8 +101,13 @@ struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64
     r->state = RUN_RUNNING;
     r->epoch_ns = d->work_epoch_ns;
     r->active_ns = loop_now_ns(d->loop);
+    if (group != NULL && (!groups_join(r, group) || (ordered && !ordered_join(r, true)))) {
+        run_free(r);
+        return NULL;
+    }
     r->counted = true;
     q->pool->inflight++;
+    groups_began(r);
     run_set_work(r, work_seq);
     return r;
 }
@@ -99,8 +122,20 @@ void run_set_work(struct run *r, uint64_t work_seq)
         HASH_ADD(by_work, r->pool->by_work, work_seq, sizeof r->work_seq, r);
 }
 
+void run_use_token(struct run *r)
+{
+    struct pool *p = r->pool;
+    if (!r->token)
+        return;
+    r->token = false;
+    p->unanswered--;
+    if (p->awaiting_ns != 0)
+        pool_pump(p);
+}
+
 void run_uncount(struct run *r)
 {
+    groups_ended(r);
     if (!r->counted)
         return;
     r->counted = false;
@@ -112,26 +147,72 @@ void run_uncount(struct run *r)
 void run_drop_content(struct run *r)
 {
     task_clear(&r->task);
-    r->task.key = NULL;
+    r->task.key = r->task.group = NULL;
     r->task.body = NULL;
     r->task.body_bytes = 0;
     natsMsg_Destroy(r->msg);
     r->msg = NULL;
 }
 
-void run_free(struct run *r)
+/* Out of everything that could find it. */
+static void detach(struct run *r)
 {
     loop_timer_stop(r->pool->dispatch->loop, &r->limit);
+    run_use_token(r);
     run_uncount(r);
     if (r->state == RUN_STAGED)
         queue_unstage(r);
     run_set_work(r, 0);
     if (r->in_id)
         HASH_DELETE(by_id, r->pool->by_id, r);
+    r->in_id = false;
     HASH_DELETE(by_seq, r->queue->runs, r);
+    groups_leave(r);
+}
+
+void run_free(struct run *r)
+{
+    if (r->abandoned)
+        DL_DELETE(r->pool->abandoned, r);
+    else
+        detach(r);
     run_drop_content(r);
     free(r->lease);
     free(r);
+}
+
+void run_vanished(struct run *r)
+{
+    if (r->place != NULL)
+        ordered_doubt(r->queue);
+    run_free(r);
+}
+
+bool run_awaits_answer(const struct run *r)
+{
+    return r->state == RUN_CHECKING || r->state == RUN_HANDING || r->state == RUN_LOOKING || r->state == RUN_ENDING;
+}
+
+void run_abandon(struct run *r)
+{
+    if (!run_awaits_answer(r)) {
+        run_free(r);
+        return;
+    }
+    void (*cancelled)(void *, bool, bool) = r->state == RUN_ENDING && r->end == END_CANCELLED ? r->cancelled : NULL;
+    detach(r);
+    r->abandoned = true;
+    DL_APPEND(r->pool->abandoned, r);
+    if (cancelled != NULL)
+        cancelled(r->cancel_arg, false, false);
+}
+
+bool run_is_gone(struct run *r)
+{
+    if (!r->abandoned)
+        return false;
+    run_free(r);
+    return true;
 }
 
 void run_set_lease(struct run *r, const char *ack_subject)
@@ -152,7 +233,9 @@ void run_identity(const struct run *r, const char *suffix, char *out)
 void run_renew(struct run *r)
 {
     struct dispatch *d = r->pool->dispatch;
+    FAULT("renew.before");
     natsConnection_Publish(d->nc, r->lease, "+WPI", 4);
+    FAULT_SENT("renew.after", d->nc);
     r->lease_ns = loop_now_ns(d->loop);
 }
 
@@ -162,6 +245,8 @@ void run_lose(struct run *r)
     run_uncount(r);
     run_set_work(r, 0);
     r->state = RUN_LOST;
+    FAULT("lose.nak.before");
     natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK"); /* so that it comes at once */
+    FAULT_SENT("lose.nak.after", p->dispatch->nc);
     r->queue->lapsed++;
 }

@@ -1,0 +1,103 @@
+/* The figures of a pool: what waits, how busy its workers are, how many attempts time out, how long they take; as
+ * gauges for /metrics, and for who asks on ax.figures with what they were over the last minutes. Only the leader of a
+ * pool can tell them: elsewhere the gauges are hidden. Once a second, from what is known anyway; nothing here is on the
+ * road of a task but two clock readings for each receipt. Loop lock. */
+#ifndef AX_DISPATCH_FIGURES_H
+#define AX_DISPATCH_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/ack.h"
+#include "core/error.h"
+#include "core/history.h"
+#include "core/metrics.h"
+#include "core/window.h"
+
+struct dispatch;
+struct late;
+struct pool;
+struct queue;
+struct run;
+
+/* Why a dead letter was written; the texts are the values of the label `reason`. */
+#define DEAD_REASONS_LIST(X)         \
+    X(DEAD_FAILED, "failed")         \
+    X(DEAD_TIMED_OUT, "timed_out")   \
+    X(DEAD_TERMINATED, "terminated") \
+    X(DEAD_EXPIRED, "expired")       \
+    X(DEAD_MALFORMED, "malformed")   \
+    X(DEAD_OTHER, "other")
+enum dead_reason {
+#define X(name, text) name,
+    DEAD_REASONS_LIST(X)
+#undef X
+        DEAD_REASONS
+};
+
+/* Rows of struct past's history. */
+enum series {
+    SERIES_PENDING,
+    SERIES_ENDED, /* attempts */
+    SERIES_TIMEOUTS,
+    SERIES_LATE_ACKS,
+    SERIES_DEAD,
+    SERIES_LAPSED,
+    SERIES_HANDED,
+    SERIES_BUSY,
+    SERIES_BUSY_SEEN,
+    SERIES_LIMITED,
+    SERIES_CAPPED,
+    SERIES_LEASES_LOST,
+    SERIES_GROUPED,
+    SERIES_WAITED,
+};
+#define FIGURES_SHORT_NS 60000000000LL
+#define FIGURES_LONG_NS 300000000000LL
+
+struct past {
+    struct history history;
+    /* of an attempt: hand-off to receipt; the longest time without a word from its worker */
+    struct window run, silence;
+    double busy; /* sum of what was seen once a second */
+    /* seconds, counted: workers there; tasks waited; held back by the bucket, max_ack_pending, limits of groups */
+    int64_t busy_seen, waited, limited, capped, grouped;
+};
+
+struct figures {
+    struct past *past; /* since it was led for the first time, kept over short absences; NULL: never, or no memory */
+    double busy;       /* -1: no worker is there */
+    bool short_of_tokens; /* the last task whose turn came, with a worker for it, found no token */
+    bool held_by_groups;  /* a worker asked last, and of what is held ready nothing may start: if there is anything */
+    struct metric *m_busy, *m_timeout_ratio, *m_tokens, *m_rate, *m_demand, *m_pulls, *m_ack_wait, *m_lease_left;
+    struct metric *m_dead[DEAD_REASONS], *m_cancelled, *m_put_off, *m_progress, *m_leases_taken;
+};
+
+struct queue_figures {
+    int64_t pending; /* tasks in the queue that are not handed off; -1: not known */
+    int64_t asked_ns, told_ns;
+    bool asking;
+    struct metric *m_pending;
+};
+
+void figures_init(struct pool *p);
+void figures_init_queue(struct queue *q);
+/* The pool is led from now / no more. */
+void figures_begin(struct pool *p);
+void figures_end(struct pool *p);
+/* Once a second while it is ready. */
+void figures_tick(struct pool *p);
+/* A receipt of a running attempt, or an in-progress; of a superseded one. */
+void figures_heard(struct run *r, enum ack_kind kind);
+void figures_heard_late(struct pool *p, const struct late *l);
+/* A dead letter of r was written. */
+void figures_dead(const struct run *r);
+/* Tasks of the pool that wait for their hand-off, in all its queues. */
+int64_t figures_pending(const struct pool *p);
+/* What a "buried" run's reason is counted as. Pure. */
+enum dead_reason figures_reason(const char *why);
+
+/* figures_told.c: answers whoever asks on ax.figures (docs/protocol.md). */
+ax_err figures_listen(struct dispatch *d);
+
+#endif

@@ -1,0 +1,264 @@
+#include "dispatch/spread.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/header.h"
+#include "core/log.h"
+#include "core/reader.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool.h"
+#include "dispatch/seen.h"
+
+#define TICKS_PER_TTL 20
+
+int spread_cap(int pools, int members)
+{
+    return (pools + members - 1) / members;
+}
+
+int spread_floor(int pools, int members)
+{
+    return pools / members;
+}
+
+static int64_t ttl_ns(const struct dispatch *d)
+{
+    return d->options->lease_ttl_ms * 1000000;
+}
+
+int spread_others(const struct dispatch *d)
+{
+    return (int) HASH_COUNT(d->spread.others);
+}
+
+static int count_pools(const struct dispatch *d)
+{
+    int n = 0;
+    for (const struct pool *p = d->pools; p != NULL; p = p->next)
+        n++;
+    return n;
+}
+
+static int count_led(const struct dispatch *d)
+{
+    int n = 0;
+    for (const struct pool *p = d->pools; p != NULL; p = p->next)
+        n += leadership_counts(&p->leadership);
+    return n;
+}
+
+/* ---- who is there ---- */
+
+static void forget(struct dispatch *d, struct member *m, const char *why)
+{
+    log_info("dispatcher gone", "name=%s why=\"%s\"", m->presence.name, why);
+    HASH_DEL(d->spread.others, m);
+    free(m);
+    d->spread.changed_ns = loop_now_ns(d->loop);
+}
+
+static void on_presence(struct dispatch *d, const struct presence *x, bool live)
+{
+    struct member *m = NULL;
+    int64_t now = loop_now_ns(d->loop);
+    if (strcmp(x->name, d->instance) == 0)
+        return;
+    HASH_FIND(hh, d->spread.others, x->name, strlen(x->name), m);
+    if (x->leaving) {
+        if (m != NULL)
+            forget(d, m, "stopped");
+        return;
+    }
+    if (m == NULL) {
+        m = calloc(1, sizeof *m);
+        if (m == NULL)
+            return; /* the shares are less even */
+        m->presence = *x;
+        HASH_ADD(hh, d->spread.others, presence.name, strlen(m->presence.name), m);
+        log_info("dispatcher there", "name=%s leads=%u", x->name, x->leads);
+        d->spread.changed_ns = now;
+    }
+    m->presence = *x;
+    m->heard_ns = now;
+    m->live = m->live || live;
+}
+
+bool spread_is_live(const struct dispatch *d, const char *name)
+{
+    const struct member *m = NULL;
+    HASH_FIND(hh, d->spread.others, name, strlen(name), m);
+    return m != NULL && m->live;
+}
+
+static void expire(struct dispatch *d, int64_t now)
+{
+    struct member *m, *tmp;
+    HASH_ITER(hh, d->spread.others, m, tmp) {
+        if (now - m->heard_ns >= m->presence.ttl_ms * 1000000)
+            forget(d, m, "silent");
+    }
+}
+
+static void announce(void *arg)
+{
+    struct dispatch *d = arg;
+    struct presence x = {.leads = (uint32_t) count_led(d), .ttl_ms = d->options->lease_ttl_ms, .leaving = d->spread.leaving};
+    char subject[SUBJECT_MAX_CHARS], ttl[24];
+    uint8_t buf[LEASE_MAX_BYTES];
+    natsMsg *msg = NULL;
+    snprintf(x.name, sizeof x.name, "%s", d->instance);
+    presence_subject(subject, d->instance);
+    snprintf(ttl, sizeof ttl, "%" PRId64 "s", (x.ttl_ms + 999) / 1000);
+    if (natsMsg_Create(&msg, subject, NULL, (const char *) buf, (int) presence_pack(&x, buf)) == NATS_OK &&
+        header_set(msg, HDR_TTL, ttl) == NATS_OK)
+        natsConnection_PublishMsg(d->nc, msg); /* a hint: what is lost is said again */
+    natsMsg_Destroy(msg);
+    d->spread.published_ns = loop_now_ns(d->loop);
+}
+
+void spread_changed(struct dispatch *d)
+{
+    if (d->spread.started)
+        loop_do_later(d->loop, &d->spread.announce, announce, d);
+}
+
+static void take_in(struct dispatch *d, const char *subject, natsMsg *msg, bool live)
+{
+    const char *data = natsMsg_GetData(msg);
+    size_t bytes = (size_t) natsMsg_GetDataLength(msg);
+    struct presence x;
+    struct lease lease = {0};
+    if (strncmp(subject, DISPATCHERS_PREFIX, strlen(DISPATCHERS_PREFIX)) == 0) {
+        if (presence_unpack(&x, data, bytes) == AX_OK)
+            on_presence(d, &x, live);
+        return;
+    }
+    struct pool *p = dispatch_pool(d, subject + strlen(LEASES_PREFIX));
+    /* What is no lease (removed by hand) is heard as one that nobody holds: it is looked at. */
+    if (p != NULL && (lease_unpack(&lease, data, bytes) == AX_OK || bytes == 0))
+        leadership_heard(&p->leadership, &lease);
+}
+
+void spread_heard(struct dispatch *d, const char *subject, natsMsg *msg)
+{
+    take_in(d, subject, msg, true);
+}
+
+/* ---- who leads what ---- */
+
+static bool is_short_of(const struct dispatch *d, int floor)
+{
+    const struct member *m, *tmp;
+    HASH_ITER(hh, d->spread.others, m, tmp) {
+        if ((int) m->presence.leads < floor)
+            return true;
+    }
+    return false;
+}
+
+bool spread_wants(struct dispatch *d, const struct leadership *l, int64_t now)
+{
+    int members = spread_others(d) + 1;
+    if (d->spread.leaving || !d->spread.started)
+        return false;
+    int pools = count_pools(d), led = count_led(d);
+    bool just_left = l->left_ns != 0 && now - l->left_ns < ttl_ns(d); /* for the sake of another's share */
+    if (!just_left && led < spread_floor(pools, members))
+        return true;
+    if (!just_left && led < spread_cap(pools, members) && !is_short_of(d, spread_floor(pools, members)))
+        return true;
+    /* Those whose turn it is do not take it: better an uneven share than a pool without a leader. */
+    return now - leadership_free_since(l) >= ttl_ns(d);
+}
+
+/* One at a time, the one with the least going on, and not while dispatchers come and go. */
+static void even_out(struct dispatch *d, int64_t now)
+{
+    int members = spread_others(d) + 1, pools = count_pools(d), led = count_led(d);
+    int64_t calm_ns = ttl_ns(d) / LEASE_RENEWALS;
+    struct pool *least = NULL;
+    if (members == 1 || now - d->spread.changed_ns < calm_ns || now - d->spread.released_ns < calm_ns / 4)
+        return;
+    if (led <= spread_cap(pools, members) &&
+        (led <= spread_floor(pools, members) || !is_short_of(d, spread_floor(pools, members))))
+        return;
+    for (struct pool *p = d->pools; p != NULL; p = p->next) {
+        if (p->leadership.state == LEADERSHIP_HELD && (least == NULL || p->inflight < least->inflight))
+            least = p;
+    }
+    if (least == NULL)
+        return;
+    log_info("pool given up for an even share", "pool=%s led=%d pools=%d dispatchers=%d", least->name, led, pools, members);
+    d->spread.released_ns = now;
+    leadership_leave(&least->leadership);
+}
+
+static void on_timer(void *arg)
+{
+    struct dispatch *d = arg;
+    int64_t now = loop_now_ns(d->loop);
+    expire(d, now);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        leadership_tick(&p->leadership);
+    if (!d->spread.leaving) {
+        even_out(d, now);
+        if (now - d->spread.published_ns >= ttl_ns(d) / LEASE_RENEWALS)
+            announce(d);
+        seen_tick(d, now, spread_others(d) > 0);
+    }
+    loop_timer_start_ns(d->loop, &d->spread.timer, ttl_ns(d) / TICKS_PER_TTL, on_timer, d);
+}
+
+void spread_kick(struct dispatch *d)
+{
+    if (d->spread.started)
+        loop_timer_start(d->loop, &d->spread.timer, 0, on_timer, d);
+}
+
+/* ---- life ---- */
+
+static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void) seq;
+    struct dispatch *d = arg;
+    clock_learn(&d->clock, time_ns);
+    if (strncmp(subject, DISPATCHERS_PREFIX, strlen(DISPATCHERS_PREFIX)) == 0)
+        take_in(d, subject, msg, false);
+}
+
+static void on_stored_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void) err; /* whoever is there says so again */
+    (void) last_seq;
+    struct dispatch *d = arg;
+    d->spread.started = true;
+    announce(d);
+    spread_kick(d);
+}
+
+void spread_start(struct dispatch *d)
+{
+    struct reader_events events = {on_stored, on_stored_end, d};
+    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_LEASES, ">", 1, &events) != AX_OK)
+        on_stored_end(d, AX_E_NOMEM, 0);
+}
+
+void spread_leave(struct dispatch *d)
+{
+    d->spread.leaving = true;
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        leadership_leave(&p->leadership);
+    announce(d);
+}
+
+bool spread_has_left(const struct dispatch *d)
+{
+    for (const struct pool *p = d->pools; p != NULL; p = p->next) {
+        if (p->leadership.state != LEADERSHIP_NONE || p->leadership.pending)
+            return false;
+    }
+    return true;
+}
