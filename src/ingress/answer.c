@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/header.h"
+
 void verdict_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms, const char *format, ...)
 {
     va_list args;
@@ -75,7 +77,7 @@ void answer_send(natsConnection *nc, const char *reply, const struct verdict *v)
     char hint[32];
     snprintf(hint, sizeof hint, "%" PRId64 "ms", v->retry_after_ms);
     if (natsMsg_Create(&msg, reply, NULL, body, (int) bytes) == NATS_OK &&
-        natsMsgHeader_Set(msg, HDR_RETRY_AFTER, hint) == NATS_OK)
+        header_set(msg, HDR_RETRY_AFTER, hint) == NATS_OK)
         natsConnection_PublishMsg(nc, msg);
     natsMsg_Destroy(msg);
 }

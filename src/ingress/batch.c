@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "ax/v1/task.pb-c.h"
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "core/task.h"
 #include "ingress/submit.h"
@@ -62,8 +64,9 @@ static void publish(struct batch *b, const Ax__V1__BatchReply *reply)
     if (data != NULL) {
         ax__v1__batch_reply__pack(reply, data);
         if (natsMsg_Create(&msg, natsMsg_GetReply(b->msg), NULL, (const char *) data, (int) bytes) == NATS_OK &&
-            natsMsgHeader_Set(msg, HDR_SCHEMA, BATCH_REPLY_SCHEMA) == NATS_OK)
+            header_set(msg, HDR_SCHEMA, BATCH_REPLY_SCHEMA) == NATS_OK)
             natsConnection_PublishMsg(b->ing->nc, msg);
+        FAULT_SENT("batch.answer.after", b->ing->nc);
         natsMsg_Destroy(msg);
     }
     free(data);
@@ -76,6 +79,7 @@ static void answer(struct batch *b)
     Ax__V1__Reply **list = calloc(b->count, sizeof *list);
     Ax__V1__Error *errors = calloc(b->count, sizeof *errors);
     size_t limit = (size_t) natsConnection_GetMaxPayload(b->ing->nc);
+    FAULT("batch.answer.before");
     if (replies != NULL && list != NULL && errors != NULL) {
         for (size_t i = 0; i < b->count; i++) {
             make_ascii(b->results[i].v.description);

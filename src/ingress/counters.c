@@ -55,6 +55,10 @@ void counters_register(struct counters *c)
         counter("ax_ingress_filter_false_positives_total", "Look-ups that read and found no record");
     c->filter_entries = gauge("ax_ingress_filter_entries", "Ids in the Bloom filter");
     c->filter_bytes = gauge("ax_ingress_filter_bytes", "Memory of the Bloom filter");
+    c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
+    c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     c->later_ids = gauge("ax_ingress_later_ids", "Keyed ids believed to wait in AX_LATER");
+    c->later_tasks = gauge("ax_ingress_later_tasks", "Messages in AX_LATER, as last read and added since");
+    c->later_limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
     c->dead_ids = gauge("ax_ingress_dead_ids", "Keyed ids believed to lie in AX_DEAD");
 }

@@ -50,7 +50,8 @@ struct counters {
     struct metric *parked;   /* gauge */
     struct metric *gaps;     /* stretches of a stream that were not heard and read again */
     struct metric *filter_checks, *filter_negatives, *filter_false_positives;
-    struct metric *filter_entries, *filter_bytes, *later_ids, *dead_ids; /* gauges */
+    struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids, *dead_ids; /* gauges */
+    struct metric *later_tasks, *later_limit; /* gauges */
 };
 
 void counters_register(struct counters *c);

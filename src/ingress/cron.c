@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
@@ -15,6 +17,7 @@
 #define ROUNDS_MAX 20
 
 static void step_store(struct submit *s);
+static void step_look_older(struct submit *s);
 static void step_remove_old(struct submit *s);
 
 static bool same_text(const char *a, const char *b)
@@ -42,17 +45,9 @@ static bool is_same(const struct task *a, const struct task *b)
 {
     bool a_skips = a->overlap != TASK_OVERLAP_QUEUE, b_skips = b->overlap != TASK_OVERLAP_QUEUE;
     return same_text(a->cron, b->cron) && same_text(a->time_zone, b->time_zone) && same_text(a->key, b->key) &&
-           strcmp(a->priority, b->priority) == 0 && a_skips == b_skips && a->max_retry == b->max_retry &&
-           a->backoff_ms == b->backoff_ms && a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
+           same_text(a->group, b->group) && strcmp(a->priority, b->priority) == 0 && a_skips == b_skips &&
+           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms && a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
            (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) && same_headers(a, b);
-}
-
-static void stored(struct submit *s)
-{
-    if (s->replaced != 0)
-        submit_run(s, step_remove_old);
-    else
-        submit_taken(s, STREAM_LATER, s->seq);
 }
 
 static void found_one(struct submit *s, const struct stored_msg *found, const struct task *there)
@@ -65,15 +60,14 @@ static void found_one(struct submit *s, const struct stored_msg *found, const st
         submit_reject(s, REFUSED_CRON, &v);
     } else if (there->submitted == s->task.submitted) {
         s->seq = found->seq; /* an earlier try of ours */
-        stored(s);
+        submit_run(s, step_look_older);
     } else if (is_same(&s->task, there)) {
-        submit_known(s, STREAM_LATER, found->seq, STATE_LATER);
+        s->same = true;
+        s->seq = found->seq;
+        submit_run(s, step_look_older);
     } else {
-        bool here = strcmp(there->priority, s->task.priority) == 0;
         s->paused = cron_is_paused(found->msg);
-        s->seq = here ? found->seq : 0;
-        if (!here)
-            s->replaced = found->seq;
+        s->seq = strcmp(there->priority, s->task.priority) == 0 ? found->seq : 0;
         submit_run(s, step_store);
     }
 }
@@ -110,12 +104,13 @@ static void on_stored(void *arg, const struct answer *a)
     struct submit *s = arg;
     struct verdict v;
     struct problem p = {0};
+    FAULT_IF(a->err == AX_OK, "cron.store.after");
     if (a->err == AX_OK) {
         if (s->seq == 0)
             later_added(&s->ing->later);
         metric_add(s->ing->counters.accepted_later, 1);
         s->seq = a->seq;
-        stored(s);
+        submit_run(s, step_look_older);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
         /* Somebody replaced it at the same moment. */
         s->step = cron_step_look;
@@ -149,12 +144,13 @@ static void step_store(struct submit *s)
     err = task_to_msg(&s->task, subject, reply, &msg);
     if (err == AX_OK)
         err = cron_set_schedule(msg, &s->task, s->paused);
-    if (err == AX_OK && natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK)
+    if (err == AX_OK && header_set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK)
         err = AX_E_NOMEM;
     if (err != AX_OK) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
+    FAULT("cron.store.before");
     ax_err sent = pipeline_publish(s->ing->pipe, reply, msg, 0, on_stored, s);
     if (sent != AX_OK)
         submit_not_asked(s, err != AX_OK ? err : sent);
@@ -163,18 +159,51 @@ static void step_store(struct submit *s)
 static void on_removed(void *arg, const struct answer *a)
 {
     struct submit *s = arg;
+    FAULT("cron.remove-old.after");
     if (a->err != AX_OK) {
         submit_again(s);
         return;
     }
-    s->replaced = 0; /* the answer may be that it is gone already */
-    stored(s);
+    submit_run(s, step_look_older); /* the answer may be that it is gone already */
 }
 
-/* It had another priority, so that the new one did not take its place. */
+static void on_older(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct submit *s = arg;
+    const char *cron = NULL;
+    if (err == AX_OK && found->seq < s->seq && natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
+        bool stays = found->seq == s->replaced; /* the server did not remove it: not at once again */
+        s->replaced = found->seq;
+        s->step = step_remove_old;
+        if (stays)
+            submit_again(s);
+        else
+            step_remove_old(s);
+    } else if (err != AX_OK && err != AX_E_NOT_FOUND) {
+        submit_again(s);
+    } else if (s->same) {
+        submit_known(s, STREAM_LATER, s->seq, STATE_LATER);
+    } else {
+        submit_taken(s, STREAM_LATER, s->seq);
+    }
+}
+
+/* One that had another priority: the new one did not take its place. Looked for each time, since whoever replaced it may
+ * have died before it came to removing it. Of two that replace each other at once the later one stays. */
+static void step_look_older(struct submit *s)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    snprintf(subject, sizeof subject, "ax.later.*.%s.%s", s->task.pool, s->task.id);
+    ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 1, GET_WAIT_MS, on_older, s)
+                                    : AX_E_BUSY;
+    if (err != AX_OK)
+        submit_not_asked(s, err);
+}
+
 static void step_remove_old(struct submit *s)
 {
     char payload[64];
+    FAULT("cron.remove-old.before");
     int n = snprintf(payload, sizeof payload, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", s->replaced);
     ax_err err = submit_has_room(s) ? pipeline_request(s->ing->pipe, "$JS.API.STREAM.MSG.DELETE." STREAM_LATER, payload,
                                                        (size_t) n, GET_WAIT_MS, on_removed, s)

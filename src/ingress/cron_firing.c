@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "core/record.h"
 #include "ingress/cron.h"
@@ -54,6 +56,7 @@ static void on_claimed(void *arg, const struct answer *a)
     static struct log_gate gate;
     struct firing *f = arg;
     unsigned long more;
+    FAULT("firing.record.after");
     if (a->err == AX_OK) {
         say(f, CRON_GO);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ && ++f->rounds < ROUNDS_MAX) {
@@ -85,11 +88,12 @@ static void claim(struct firing *f)
     int bytes = (int) record_pack(&r, data, sizeof data);
     natsStatus st = natsMsg_Create(&msg, subject, reply, (const char *) data, bytes);
     if (st == NATS_OK)
-        st = natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, expected);
+        st = header_set(msg, HDR_EXPECT_SUBJECT_SEQ, expected);
     if (st != NATS_OK) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
+    FAULT("firing.record.before");
     if (pipeline_publish(f->ing->pipe, reply, msg, 0, on_claimed, f) != AX_OK)
         say(f, CRON_LATER);
 }
@@ -152,7 +156,9 @@ static void on_record(void *arg, ax_err err, const struct stored_msg *found)
     f->record_seq = err == AX_OK ? found->seq : 0;
     if (err == AX_OK)
         err = record_unpack(&r, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
-    if (err != AX_OK || r.state != RECORD_FIRED) {
+    if (err == AX_E_NOMEM) {
+        say(f, CRON_LATER);
+    } else if (err != AX_OK || r.state != RECORD_FIRED) {
         claim(f); /* none, or one that was deleted or written by hand */
     } else if (strcmp(r.task, f->id) == 0) {
         say(f, CRON_GO); /* claimed before, and not heard of since */

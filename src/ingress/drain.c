@@ -26,14 +26,18 @@ void drain_sample(struct drain *d, uint64_t removed, int64_t now_ns)
     d->refused /= 2;
 }
 
+bool drain_stands(const struct drain *d, int64_t now_ns)
+{
+    return d->sample_ns != 0 && now_ns - d->moved_ns > STALL_NS;
+}
+
 int64_t drain_hint_ms(struct drain *d, int64_t now_ns)
 {
     double hint_ms = DRAIN_HINT_FIRST_MS;
     if (d->refused < UINT32_MAX)
         d->refused++;
-    int64_t still_ns = d->sample_ns == 0 ? 0 : now_ns - d->moved_ns;
-    if (still_ns > STALL_NS)
-        hint_ms = (double) still_ns / 1e6; /* nothing leaves: ask as much more rarely as it has lasted longer */
+    if (drain_stands(d, now_ns))
+        hint_ms = (double) (now_ns - d->moved_ns) / 1e6; /* nothing leaves: ask as much more rarely as it has lasted longer */
     else if (d->per_s > 0)
         hint_ms = 1000.0 * d->refused / d->per_s; /* room for all who were sent away */
     if (hint_ms < DRAIN_HINT_MIN_MS)

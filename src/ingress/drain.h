@@ -22,6 +22,8 @@ struct drain {
 void drain_init(struct drain *d);
 /* A count that falls (stream recreated) starts the measurement afresh. Samples closer than 200 ms are ignored. */
 void drain_sample(struct drain *d, uint64_t removed, int64_t now_ns);
+/* Nothing has left the queue for 2 s. */
+bool drain_stands(const struct drain *d, int64_t now_ns);
 /* Counts one refusal and says when to try again, DRAIN_HINT_MIN_MS … DRAIN_HINT_MAX_MS. */
 int64_t drain_hint_ms(struct drain *d, int64_t now_ns);
 

@@ -1,10 +1,13 @@
 #include "ingress/feeder.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/ack.h"
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "core/puller.h"
 #include "core/task.h"
@@ -12,6 +15,7 @@
 #include "ingress/keeper.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
+#include "ingress/shares.h"
 #include "ingress/stream_info.h"
 
 /* Given back with a delay: without one it would come straight back to the pulls we still have at the server. */
@@ -65,6 +69,10 @@ struct feeder {
 
 static void pump(struct feeder *f);
 static void want(struct feeder *f);
+
+/* Whose step it is, for the fault points. */
+#define is_spill(f) (strcmp((f)->source, STREAM_SPILL) == 0)
+#define is_firing(h) ((h)->firing != NULL)
 
 static void list_remove(struct list *l, struct held *h)
 {
@@ -131,6 +139,9 @@ static void on_acked(void *arg, const struct answer *a)
 {
     struct held *h = arg;
     struct feeder *f = h->feeder;
+    FAULT_IF(is_spill(f), "drain.ack.after");
+    FAULT_IF(is_firing(h), "firing.ack.after");
+    FAULT_IF(!is_spill(f) && !is_firing(h), "feed.ack.after");
     land(f, h);
     if (a->err == AX_E_TIMEOUT && ++h->acks < ACK_TRIES)
         ack_source(h);
@@ -142,6 +153,9 @@ static void on_acked(void *arg, const struct answer *a)
 static void ack_source(struct held *h)
 {
     struct feeder *f = h->feeder;
+    FAULT_IF(is_spill(f), "drain.ack.before");
+    FAULT_IF(is_firing(h), "firing.ack.before");
+    FAULT_IF(!is_spill(f) && !is_firing(h), "feed.ack.before");
     if (pipeline_request(f->lane->ing->pipe, natsMsg_GetReply(h->msg), "+ACK", 4, ASK_WAIT_MS, on_acked, h) != AX_OK) {
         natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "+ACK");
         drop(f, h);
@@ -166,6 +180,8 @@ static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
     } else {
         uint32_t attempt = there.attempt;
         task_clear(&there);
+        FAULT_IF(attempt >= h->attempt, "feed.known");
+        FAULT_IF(attempt < h->attempt, "feed.earlier");
         if (attempt >= h->attempt) {
             metric_add(f->dropped, 1);
             ack_source(h);
@@ -219,11 +235,25 @@ static void ask_room(void *arg)
         loop_timer_start(ing->loop, &f->room_timer, ROOM_MAX_MS, ask_room, f);
 }
 
+/* What was accepted before has no share to keep to, but others make room for it. */
+static void make_room_for(const struct held *h)
+{
+    struct task_subject s;
+    const char *group = NULL;
+    if (natsMsgHeader_Get(h->msg, HDR_GROUP, &group) == NATS_OK && strlen(group) <= GROUP_MAX_BYTES &&
+        name_parse_task_subject(natsMsg_GetSubject(h->msg), &s))
+        shares_refused(h->feeder->lane, s.pool, group, false);
+}
+
 static void on_published(void *arg, const struct answer *a)
 {
     struct held *h = arg;
     struct feeder *f = h->feeder;
     unsigned long more;
+    FAULT_IF(a->err == AX_OK && is_spill(f), "drain.publish.after");
+    FAULT_IF(a->err == AX_OK && is_firing(h), "firing.publish.after");
+    FAULT_IF(a->err == AX_OK && !is_spill(f) && !is_firing(h), "feed.publish.after");
+    FAULT_IF(a->err_code == JSERR_STORE_FULL, "feed.publish.full");
     land(f, h);
     f->publishing--;
     if (a->err == AX_OK) {
@@ -242,6 +272,7 @@ static void on_published(void *arg, const struct answer *a)
         f->full = true;
         f->room = 0;
         known_still_later(f->lane->ing->known, h->id);
+        make_room_for(h);
         list_insert(&f->ready, h);
     } else {
         char text[256];
@@ -257,7 +288,8 @@ static void on_published(void *arg, const struct answer *a)
 static ax_err publish(struct feeder *f, struct held *h)
 {
     struct ingress *ing = f->lane->ing;
-    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS];
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], id[256];
+    struct ack_subject source = {0};
     struct problem p;
     struct task t = {0};
     natsMsg *out = NULL;
@@ -268,15 +300,25 @@ static ax_err publish(struct feeder *f, struct held *h)
         cron_to_task(h->firing, &t);
     name_subject(subject, "queue", t.priority, t.pool, t.id);
     err = pipeline_reserve(ing->pipe, reply);
+    bool reserved = err == AX_OK;
     if (err == AX_OK)
         err = task_to_msg(&t, subject, reply, &out);
-    if (err == AX_OK && natsMsgHeader_Set(out, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
+    /* The id is for the message that comes again, its ack unheard, when its task has failed for good meanwhile. */
+    ack_parse_subject(natsMsg_GetReply(h->msg), &source);
+    snprintf(id, sizeof id, "%s.%s.%" PRIu64 ".%" PRId64 ".fed", h->id, f->source, source.stream_seq, source.timestamp_ns);
+    if (err == AX_OK && (header_set(out, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK ||
+                         header_set(out, HDR_MSG_ID, id) != NATS_OK)) {
         natsMsg_Destroy(out);
         err = AX_E_NOMEM;
     }
     task_clear(&t);
+    FAULT_IF(is_spill(f), "drain.publish.before");
+    FAULT_IF(is_firing(h), "firing.publish.before");
+    FAULT_IF(!is_spill(f) && !is_firing(h), "feed.publish.before");
     if (err == AX_OK)
         err = pipeline_publish(ing->pipe, reply, out, 0, on_published, h);
+    else if (reserved)
+        pipeline_cancel(ing->pipe, reply);
     return err;
 }
 
@@ -291,6 +333,7 @@ static void on_word(void *arg, enum cron_word word)
         list_insert(&f->ready, h);
     } else if (word == CRON_SKIP) {
         metric_add(f->lane->ing->counters.cron_skipped, 1);
+        FAULT("firing.skip");
         ack_source(h);
     } else {
         wait_and_retry(f, h, ERROR_WAIT_MS);
@@ -411,7 +454,14 @@ static void on_message(void *arg, natsMsg *msg)
     want(f);
     if (f->tick.heap_index == 0)
         loop_timer_start(ing->loop, &f->tick, TICK_MS, on_tick, f);
-    if (task_from_stored(&t, msg, &p) != AX_OK) {
+    ax_err err = task_from_stored(&t, msg, &p);
+    if (err == AX_E_NOMEM) {
+        log_error("out of memory, task left where it is", "stream=%s subject=%s", f->source, natsMsg_GetSubject(msg));
+        natsConnection_PublishString(ing->nc, reply, NAK_LATER);
+        drop(f, h);
+        return;
+    }
+    if (err != AX_OK) {
         char text[400];
         log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", f->source, natsMsg_GetSubject(msg),
                   log_quote(p.text, text, sizeof text));
@@ -480,7 +530,9 @@ static void give_back(struct feeder *f, struct list *l)
     while (l->head != NULL) {
         struct held *h = l->head;
         list_remove(l, h);
+        FAULT("feed.give-back.before");
         natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), NAK_LATER);
+        FAULT_SENT("feed.give-back.after", f->lane->ing->nc);
         drop(f, h);
     }
 }

@@ -4,11 +4,14 @@
 
 #include "core/connect.h"
 #include "core/log.h"
+#include "ingress/asked.h"
 #include "ingress/keeper.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
 #include "ingress/pools.h"
+#include "ingress/shares.h"
 #include "ingress/submit.h"
+#include "ingress/told.h"
 
 #define PIPELINE_EXTRA 4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
 #define DRAIN_POLL_MS 20
@@ -103,6 +106,12 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
         err = pools_start(&ing->pools, ing->nc, ing->pipe, ing->loop);
     if (err == AX_OK)
         err = known_start(&ing->known, ing);
+    if (err == AX_OK)
+        err = asked_start(ing);
+    if (err == AX_OK)
+        err = told_start(ing);
+    if (err == AX_OK)
+        err = shares_start(ing);
     if (err == AX_OK)
         err = keeper_start(&ing->keeper, ing);
     return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));

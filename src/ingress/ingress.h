@@ -19,6 +19,7 @@ struct pools;
 struct lane;
 struct submits;
 struct keeper;
+struct told;
 
 struct ingress {
     natsConnection *nc;
@@ -31,6 +32,7 @@ struct ingress {
     struct lane *lanes; /* every priority ever seen, see lane.h */
     struct submits *submits;
     struct keeper *keeper;
+    struct told *told;
     struct later later;
     struct counters counters;
     natsSubscription *doors[2]; /* ax.submit, ax.submit.> */

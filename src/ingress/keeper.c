@@ -31,7 +31,7 @@ struct keeper {
     pthread_cond_t wake;
     bool kicked, stopping;
     char trouble[384]; /* last error logged, to say it once */
-    bool created;
+    bool created, counted_replicas;
 };
 
 static void on_advisory(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -59,6 +59,13 @@ static void on_created(void *arg, const char *stream)
     log_info("stream created", "stream=%s", stream);
 }
 
+static void on_short(void *arg, const char *stream, int replicas)
+{
+    struct keeper *k = arg;
+    log_warn("stream has fewer replicas than asked for, left as it is", "stream=%s replicas=%d asked=%d", stream, replicas,
+             (int) k->ing->options->replicas);
+}
+
 static ax_err look(struct keeper *k, struct problem *p)
 {
     struct ingress *ing = k->ing;
@@ -69,6 +76,9 @@ static ax_err look(struct keeper *k, struct problem *p)
         err = provision_priorities(ing->nc, &ps, p);
     if (err == AX_OK)
         err = provision_feeders(ing->nc, &ps, p);
+    if (err == AX_OK && !k->counted_replicas)
+        k->counted_replicas =
+            provision_short_of_replicas(ing->nc, (int) ing->options->replicas, on_short, k, NULL) == AX_OK;
     if (err != AX_OK && !k->created)
         return err;
     loop_enter(ing->loop);

@@ -51,8 +51,11 @@ struct known {
     struct ingress *ing;
     struct follow follows[FOLLOWED];
     struct filter *filter; /* NULL until the bucket's age is known */
+    struct page_index *pages; /* with it */
     int days;
     struct idset *later, *dead;
+    struct idset *left; /* what left AX_LATER while it is read: an answer on its way may still show it there; else NULL */
+    unsigned lossy; /* places of which an id could not be kept: every id may be there */
     int64_t dead_age_s;
     struct loop_timer check, retry;
     int64_t expired_ns;
@@ -71,12 +74,6 @@ static uint32_t clamp_s(int64_t s)
     return s < 0 ? 0 : s >= FOREVER ? FOREVER : (uint32_t) s;
 }
 
-/* Ids of keyed tasks are 32 hex digits, of keyless ones 22 characters. */
-static bool is_keyed(const char *id)
-{
-    return strlen(id) == TASK_ID_CHARS;
-}
-
 /* When an id in AX_LATER is no longer worth remembering. A schedule that cannot be read (a recurring one): never. */
 static uint32_t later_until(struct known *k, const char *stage, natsMsg *msg)
 {
@@ -90,13 +87,18 @@ static uint32_t later_until(struct known *k, const char *stage, natsMsg *msg)
     return FOREVER;
 }
 
-static void add_done(struct known *k, const char *subject, int64_t time_ns)
+static void lose(struct known *k, unsigned place)
 {
-    const char *id = subject + strlen(DONE_PREFIX);
-    if (k->filter == NULL || strncmp(subject, DONE_PREFIX, strlen(DONE_PREFIX)) != 0 || !is_keyed(id))
-        return;
-    if (filter_add(k->filter, id, TASK_ID_CHARS, time_ns) != AX_OK)
-        log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
+    if ((k->lossy & place) == 0)
+        log_error("out of memory for waiting ids; every key will be looked up", NULL);
+    k->lossy |= place;
+}
+
+static ax_err goes_later(struct known *k, const char *id, uint32_t until_s)
+{
+    if (k->left != NULL)
+        idset_remove(k->left, id);
+    return idset_add(k->later, id, until_s);
 }
 
 static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg *msg)
@@ -105,17 +107,18 @@ static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg
     struct task_subject s;
     ax_err err = AX_OK;
     if (f->place == KNOWN_DONE) {
-        add_done(k, subject, time_ns);
+        if (k->filter != NULL)
+            record_learn(k->filter, k->pages, NULL, subject, msg, time_ns);
         return;
     }
-    if (!name_parse_task_subject(subject, &s) || !is_keyed(s.id))
+    if (!name_parse_task_subject(subject, &s) || !name_is_keyed(s.id))
         return;
     if (f->place == KNOWN_LATER)
-        err = idset_add(k->later, s.id, later_until(k, s.stage, msg));
+        err = goes_later(k, s.id, later_until(k, s.stage, msg));
     else
         err = idset_add(k->dead, s.id, k->dead_age_s > 0 ? clamp_s(now_s(k) + k->dead_age_s) : FOREVER);
     if (err != AX_OK)
-        log_error("no memory for a waiting id; its key may be taken twice", "stream=%s id=%s", f->stream, s.id);
+        lose(k, f->place);
 }
 
 static void on_heard(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -135,8 +138,21 @@ static void on_read(void *arg, const char *subject, uint64_t seq, int64_t time_n
 {
     struct follow *f = arg;
     (void) seq;
-    clock_learn(f->known->ing->clock, time_ns);
+    struct known *k = f->known;
+    struct task_subject s;
+    clock_learn(k->ing->clock, time_ns);
+    if (f->place == KNOWN_LATER && k->left != NULL && name_parse_task_subject(subject, &s) &&
+        idset_has(k->left, s.id, now_s(k)))
+        return;
     take(f, subject, time_ns, msg);
+}
+
+static void keep_left(struct known *k, bool keep)
+{
+    idset_free(k->left);
+    k->left = NULL;
+    if (keep && idset_new(&k->left) != AX_OK)
+        k->left = NULL; /* then an id too many is believed to wait, and looked for when it is asked for */
 }
 
 static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
@@ -144,6 +160,8 @@ static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
     struct follow *f = arg;
     (void) last_seq;
     f->reader = NULL;
+    if (f->place == KNOWN_LATER)
+        keep_left(f->known, false);
     if (err == AX_OK && !f->again) {
         f->safe_seq = f->target_seq;
         f->heard_safe = f->heard_target;
@@ -171,12 +189,17 @@ static void fit_filter(struct follow *f, int64_t max_age_ns)
     if (k->filter != NULL && days == k->days)
         return;
     struct filter *fresh = NULL;
-    if (filter_new(&fresh, (int) days, (int) k->ing->options->filter_entries, FILTER_ERROR) != AX_OK) {
+    struct page_index *pages = NULL;
+    if (filter_new(&fresh, (int) days, (int) k->ing->options->filter_entries, FILTER_ERROR) != AX_OK ||
+        page_index_new(&pages, (int) days) != AX_OK) {
+        filter_free(fresh);
         log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
         return;
     }
     filter_free(k->filter);
     k->filter = fresh;
+    page_index_free(k->pages);
+    k->pages = pages;
     k->days = (int) days;
     f->whole = false;
     f->safe_seq = 0;
@@ -191,6 +214,8 @@ static void start_reading(struct follow *f, const struct stream_info *info)
         on_read_end(f, AX_OK, info->last_seq);
         return;
     }
+    if (f->place == KNOWN_LATER)
+        keep_left(k, true);
     struct reader_events events = {.message = on_read, .end = on_read_end, .arg = f};
     if (reader_start(&f->reader, k->ing->nc, k->ing->pipe, k->ing->loop, f->stream, f->filter, f->safe_seq + 1, &events) !=
         AX_OK)
@@ -263,9 +288,13 @@ static void report(struct known *k)
         metric_set(c->filter_false_positives, (int64_t) s.false_positives);
         metric_set(c->filter_entries, (int64_t) s.entries);
         metric_set(c->filter_bytes, (int64_t) s.bytes);
+        metric_set(c->index_entries, (int64_t) page_index_entries(k->pages));
+        metric_set(c->index_bytes, (int64_t) page_index_bytes(k->pages));
     }
     metric_set(c->later_ids, (int64_t) idset_count(k->later));
     metric_set(c->dead_ids, (int64_t) idset_count(k->dead));
+    metric_set(c->later_tasks, (int64_t) k->ing->later.messages);
+    metric_set(c->later_limit, k->ing->later.max);
 }
 
 static void on_check(void *arg)
@@ -280,8 +309,10 @@ static void on_check(void *arg)
     }
     if (now - k->expired_ns >= EXPIRE_NS && clock_is_set(k->ing->clock)) {
         k->expired_ns = now;
-        if (k->filter != NULL)
+        if (k->filter != NULL) {
             filter_expire(k->filter, clock_ax_ns(k->ing->clock));
+            page_index_expire(k->pages, clock_ax_ns(k->ing->clock));
+        }
         idset_expire(k->later, now_s(k));
         idset_expire(k->dead, now_s(k));
     }
@@ -298,7 +329,17 @@ unsigned known_maybe(struct known *k, const char *id)
         places |= KNOWN_LATER;
     if (!k->follows[DEAD].whole || (idset_count(k->dead) > 0 && idset_has(k->dead, id, now_s(k))))
         places |= KNOWN_DEAD;
-    return places;
+    return places | k->lossy;
+}
+
+bool known_done_is_whole(const struct known *k)
+{
+    return k->follows[DONE].whole && k->pages != NULL;
+}
+
+ax_err known_find_record(struct known *k, const char *id, int64_t timeout_ms, record_find_cb cb, void *arg)
+{
+    return record_find(k->ing->pipe, k->pages, id, timeout_ms, cb, arg);
 }
 
 void known_is_not(struct known *k, unsigned place, const char *id)
@@ -313,20 +354,23 @@ void known_is_not(struct known *k, unsigned place, const char *id)
 
 void known_goes_later(struct known *k, const char *id, int64_t due_ns)
 {
-    if (is_keyed(id))
-        idset_add(k->later, id, clamp_s(due_ns / 1000000000 + LATER_MARGIN_S));
+    if (name_is_keyed(id) && goes_later(k, id, clamp_s(due_ns / 1000000000 + LATER_MARGIN_S)) != AX_OK)
+        lose(k, KNOWN_LATER);
 }
 
 void known_left_later(struct known *k, const char *id)
 {
-    if (is_keyed(id))
-        idset_remove(k->later, id);
+    if (!name_is_keyed(id))
+        return;
+    idset_remove(k->later, id);
+    if (k->left != NULL)
+        idset_add(k->left, id, FOREVER);
 }
 
 void known_still_later(struct known *k, const char *id)
 {
-    if (is_keyed(id))
-        idset_add(k->later, id, clamp_s((int64_t) now_s(k) + LATER_MARGIN_S));
+    if (name_is_keyed(id) && goes_later(k, id, clamp_s((int64_t) now_s(k) + LATER_MARGIN_S)) != AX_OK)
+        lose(k, KNOWN_LATER);
 }
 
 void known_refresh(struct known *k)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/record_find.h"
 
 struct ingress;
 struct known;
@@ -23,6 +24,10 @@ struct known;
 ax_err known_start(struct known **out, struct ingress *ing);
 /* The places to look for id; 0: certainly new. */
 unsigned known_maybe(struct known *k, const char *id);
+/* Pages of records are found only while every record has been read or heard: "not there" counts only then. */
+bool known_done_is_whole(const struct known *k);
+/* record_find with what is known of pages. */
+ax_err known_find_record(struct known *k, const char *id, int64_t timeout_ms, record_find_cb cb, void *arg);
 /* The caller looked there and found nothing. */
 void known_is_not(struct known *k, unsigned place, const char *id);
 /* id is being written to AX_LATER, due at due_ns (AX time). */

@@ -16,6 +16,7 @@
 #define HOLD_PAUSE_NS 1000000000LL
 #define HOLD_POLL_MS 5
 #define INFO_WAIT_MS 3000
+#define HINT_SOON_MS 150
 
 struct lane *lane_find(struct ingress *ing, const char *name)
 {
@@ -24,6 +25,17 @@ struct lane *lane_find(struct ingress *ing, const char *name)
             return l->here ? l : NULL;
     }
     return NULL;
+}
+
+/* What a priority that is gone had is not told any more. */
+static void report(const struct lane *l)
+{
+    metric_set(l->tasks, (int64_t) l->p.messages);
+    metric_set(l->limit, l->p.max_msgs);
+    metric_set(l->is_spilling, l->spilling);
+    metric_hide(l->tasks, !l->here);
+    metric_hide(l->limit, !l->here || l->p.max_msgs < 0);
+    metric_hide(l->is_spilling, !l->here);
 }
 
 static void on_sample(void *arg, ax_err err, const struct stream_info *info)
@@ -35,6 +47,7 @@ static void on_sample(void *arg, ax_err err, const struct stream_info *info)
     drain_sample(&l->drain, info->last_seq - info->messages, loop_now_ns(l->ing->loop));
     l->p.max_msgs = info->max_msgs;
     l->p.messages = info->messages;
+    report(l);
 }
 
 static void sample(struct lane *l)
@@ -59,6 +72,12 @@ int64_t lane_hint_ms(struct lane *l)
     if (now - l->asked_ns >= SAMPLE_BUSY_NS)
         sample(l);
     return drain_hint_ms(&l->drain, now);
+}
+
+int64_t lane_hint_soon_ms(struct lane *l)
+{
+    int64_t hint_ms = lane_hint_ms(l);
+    return hint_ms > HINT_SOON_MS && !drain_stands(&l->drain, loop_now_ns(l->ing->loop)) ? HINT_SOON_MS : hint_ms;
 }
 
 static void ask_spill(void *arg);
@@ -107,11 +126,11 @@ void lane_spilled(struct lane *l)
     }
 }
 
-static struct metric *metric(const struct lane *l, const char *name, const char *help)
+static struct metric *metric(const struct lane *l, enum metric_kind kind, const char *name, const char *help)
 {
     char labels[64];
     snprintf(labels, sizeof labels, "priority=\"%s\"", l->p.name);
-    return metrics_get(METRIC_COUNTER, name, help, labels);
+    return metrics_get(kind, name, help, labels);
 }
 
 static struct lane *lane_new(struct ingress *ing, const struct priority *p)
@@ -122,10 +141,15 @@ static struct lane *lane_new(struct ingress *ing, const struct priority *p)
     l->ing = ing;
     l->p = *p;
     drain_init(&l->drain);
-    l->submitted = metric(l, "ax_ingress_submitted_total", "Submissions with a valid priority");
-    l->accepted = metric(l, "ax_ingress_accepted_total", "Tasks stored in the queue");
-    l->busy = metric(l, "ax_ingress_busy_total", "Submissions answered busy because the queue was full");
-    l->spilled = metric(l, "ax_ingress_spilled_total", "Tasks stored in the spill");
+    l->submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total", "Submissions with a valid priority");
+    l->accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total", "Tasks stored in the queue");
+    l->busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total", "Submissions answered busy because the queue was full");
+    l->over_share = metric(l, METRIC_COUNTER, "ax_ingress_over_share_total",
+                           "Submissions answered busy because their group held more than its share while others waited");
+    l->spilled = metric(l, METRIC_COUNTER, "ax_ingress_spilled_total", "Tasks stored in the spill");
+    l->tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks", "Unfinished tasks in the queue, as last read from the server");
+    l->limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks", "Bound of the queue, as last read from the server");
+    l->is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling", "1: tasks wait in the spill, new ones go there, too");
     if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK || feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
         log_error("cannot start the feeders, trying again", "priority=%s", p->name);
         free(l); /* a feeder that did start has asked for nothing yet: it stays idle */
@@ -157,6 +181,7 @@ static void set_here(struct lane *l, bool here)
     } else {
         log_warn("priority is gone", "priority=%s stream=%s", l->p.name, l->p.stream);
     }
+    report(l);
     bool run = here && !l->ing->closing;
     feeder_run(l->due, run);
     feeder_run(l->spill, run);
@@ -176,6 +201,7 @@ void lanes_update(struct ingress *ing, const struct priorities *ps)
             continue;
         l->p = ps->list[i];
         set_here(l, true);
+        report(l);
     }
 }
 

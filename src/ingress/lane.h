@@ -13,6 +13,7 @@
 #include "ingress/ingress.h"
 
 struct feeder;
+struct shares;
 
 struct lane {
     struct lane *next;
@@ -29,7 +30,9 @@ struct lane {
     uint64_t spill_heard_at_ask;
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
-    struct metric *submitted, *accepted, *busy, *spilled;
+    struct shares *shares; /* NULL: it was never full for a group */
+    struct metric *submitted, *accepted, *busy, *spilled, *over_share;
+    struct metric *tasks, *limit, *is_spilling; /* gauges */
 };
 
 struct lane *lane_find(struct ingress *ing, const char *name);
@@ -45,6 +48,8 @@ int lanes_held(const struct ingress *ing);
 
 /* The queue refused a task: when to come again. Sees to it that the measurement is fresh. */
 int64_t lane_hint_ms(struct lane *l);
+/* The same for a group that room is being made for: soon, unless nothing leaves the queue at all. */
+int64_t lane_hint_soon_ms(struct lane *l);
 /* A task of this priority was put into the spill, by us or somebody else. */
 void lane_spilled(struct lane *l);
 

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/connect.h"
 #include "core/http.h"
+#include "core/leave.h"
 #include "core/log.h"
 #include "core/loop.h"
 #include "core/options.h"
@@ -72,8 +73,5 @@ int main(int argc, char **argv)
     loop_leave(ing.loop);
     loop_run(ing.loop);
     http_stop(http);
-    fflush(stderr);
-    /* The process ends with its connection, its threads and what they share: taking them apart one by one would only
-     * race with nats.c's own. Everything that must survive is on the server. */
-    _Exit(0);
+    leave(0);
 }

@@ -4,17 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "core/connect.h"
+#include "core/fault.h"
+#include "core/hash.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "core/names.h"
 #include "core/reader.h"
+#include "core/settings.h"
 
 #define GET_WAIT_MS 3000
 
 struct pool {
     char name[NAME_MAX_CHARS + 1];
+    int32_t weight; /* of its groups, where `settings` has no word */
+    struct settings *settings; /* NULL: no group has a weight of its own (owned) */
     uint32_t round; /* of reading the bucket, in which it was seen last */
     UT_hash_handle hh;
 };
@@ -42,22 +47,25 @@ static struct pool *find(const struct pools *ps, const char *name)
     return p;
 }
 
-static void put(struct pools *ps, const char *name)
+static struct pool *put(struct pools *ps, const char *name)
 {
     struct pool *p = find(ps, name);
     if (p == NULL) {
         p = calloc(1, sizeof *p);
         if (p == NULL)
-            return;
+            return NULL;
+        p->weight = 1;
         snprintf(p->name, sizeof p->name, "%s", name);
         HASH_ADD_STR(ps->table, name, p);
     }
     p->round = ps->round;
+    return p;
 }
 
 static void cut(struct pools *ps, struct pool *p)
 {
     HASH_DEL(ps->table, p);
+    free(p->settings);
     free(p);
 }
 
@@ -69,16 +77,34 @@ static bool is_removal(natsMsg *msg)
     return natsMsgHeader_Get(msg, "Nats-Marker-Reason", &v) == NATS_OK;
 }
 
+/* Settings that dispatch would refuse as well change nothing. */
+static void take_weights(struct pool *p, natsMsg *msg)
+{
+    struct settings *s = malloc(sizeof *s);
+    if (s == NULL || settings_parse(s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), NULL) != AX_OK) {
+        free(s);
+        return;
+    }
+    free(p->settings);
+    p->settings = s->group_weights.count > 0 ? s : NULL;
+    p->weight = s->group_weight;
+    if (p->settings == NULL)
+        free(s);
+}
+
 static void take(struct pools *ps, const char *subject, natsMsg *msg)
 {
     const char *name = subject + strlen(POOLS_PREFIX);
     if (strncmp(subject, POOLS_PREFIX, strlen(POOLS_PREFIX)) != 0 || !name_is_valid(name))
         return;
     struct pool *p = find(ps, name);
-    if (!is_removal(msg))
-        put(ps, name);
-    else if (p != NULL)
+    if (!is_removal(msg)) {
+        p = put(ps, name);
+        if (p != NULL)
+            take_weights(p, msg);
+    } else if (p != NULL) {
         cut(ps, p);
+    }
 }
 
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -140,6 +166,14 @@ bool pools_has(const struct pools *ps, const char *name)
     return find(ps, name) != NULL;
 }
 
+int32_t pools_weight(const struct pools *ps, const char *pool, const char *group)
+{
+    const struct pool *p = find(ps, pool);
+    if (p == NULL || p->settings == NULL)
+        return p != NULL ? p->weight : 1;
+    return settings_weight(p->settings, group[0] != '\0' ? group : NULL);
+}
+
 static ax_err publish(struct addition *a, uint64_t expected);
 
 static void on_marker(void *arg, ax_err err, const struct stored_msg *found)
@@ -157,6 +191,7 @@ static void on_published(void *arg, const struct answer *a)
 {
     struct addition *add = arg;
     char subject[SUBJECT_MAX_CHARS];
+    FAULT("pool.add.after");
     if (a->err == AX_OK)
         log_info("pool added", "pool=%s", add->name);
     snprintf(subject, sizeof subject, "%s%s", POOLS_PREFIX, add->name);
@@ -185,10 +220,12 @@ static ax_err publish(struct addition *a, uint64_t expected)
         return err;
     natsStatus s = natsMsg_Create(&msg, subject, reply, "{}", 2);
     if (s == NATS_OK)
-        s = natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, seq);
+        s = header_set(msg, HDR_EXPECT_SUBJECT_SEQ, seq);
+    FAULT("pool.add.before");
     if (s == NATS_OK)
         return pipeline_publish(a->pools->pipe, reply, msg, 0, on_published, a);
     natsMsg_Destroy(msg);
+    pipeline_cancel(a->pools->pipe, reply);
     return AX_E_NOMEM;
 }
 

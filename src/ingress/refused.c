@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/clock.h"
+#include "core/header.h"
 #include "core/names.h"
 
 #define OWN_HEADERS_BYTES 1024 /* reason, time, expected sequence and the frame around them, at their longest */
@@ -69,9 +70,9 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
     if (s == NATS_OK && with_headers)
         s = copy_headers(from, *out);
     if (s == NATS_OK)
-        s = natsMsgHeader_Set(*out, HDR_TASK, id);
+        s = header_set(*out, HDR_TASK, id);
     if (s == NATS_OK && task->priority[0] != '\0')
-        s = natsMsgHeader_Set(*out, HDR_PRIORITY, task->priority);
+        s = header_set(*out, HDR_PRIORITY, task->priority);
     return s;
 }
 
@@ -101,9 +102,9 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
         line[n] = (unsigned char) reason[n] < 0x20 ? ' ' : reason[n];
     line[n] = '\0';
     if (s == NATS_OK)
-        s = natsMsgHeader_Set(*out, HDR_REASON, line);
+        s = header_set(*out, HDR_REASON, line);
     if (s == NATS_OK && died_ns > 0)
-        s = natsMsgHeader_Set(*out, HDR_DIED, clock_format_rfc3339(died_ns, died));
+        s = header_set(*out, HDR_DIED, clock_format_rfc3339(died_ns, died));
     if (s != NATS_OK) {
         natsMsg_Destroy(*out);
         *out = NULL;

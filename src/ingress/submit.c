@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "ingress/batch.h"
 #include "ingress/cron.h"
@@ -202,10 +203,12 @@ static void answer(struct submit *s, const struct verdict *v)
     if (s->answered)
         return;
     s->answered = true;
+    FAULT("submit.answer.before");
     if (s->batch != NULL)
         batch_answered(s->batch, s->index, v);
     else if (s->reply != NULL)
         answer_send(s->ing->nc, s->reply, v);
+    FAULT_SENT("submit.answer.after", s->ing->nc);
 }
 
 void submit_taken(struct submit *s, const char *stream, uint64_t seq)
@@ -228,6 +231,7 @@ void submit_known(struct submit *s, const char *stream, uint64_t seq, enum state
 {
     struct verdict v = {.stream = stream, .seq = seq, .duplicate = true, .task = s->task.id, .state = state_text(state)};
     metric_add(s->ing->counters.duplicates[state], 1);
+    FAULT("submit.known");
     answer(s, &v);
     submit_ended(s);
 }
@@ -389,6 +393,18 @@ static void answer_error(struct ingress *ing, natsMsg *msg, const struct verdict
     natsMsg_Destroy(msg);
 }
 
+static void refuse_no_memory(struct ingress *ing, natsMsg *msg)
+{
+    struct verdict v;
+    log_error("out of memory, submission refused", "subject=%s", natsMsg_GetSubject(msg));
+    if (natsMsg_GetReply(msg) == NULL) {
+        natsMsg_Destroy(msg);
+        return;
+    }
+    verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms", AGAIN_MS);
+    answer_error(ing, msg, &v, REFUSED_BUSY);
+}
+
 /* True: msg was a batch and is taken. */
 static bool take_batch(struct ingress *ing, natsMsg *msg, const char *schema, struct problem *p)
 {
@@ -418,20 +434,19 @@ void submit_take(struct ingress *ing, natsMsg *msg)
         answer_error(ing, msg, &v, REFUSED_BUSY);
         return;
     }
-    if (natsMsgHeader_Get(msg, HDR_SCHEMA, &schema) != NATS_OK)
+    natsStatus st = natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
+    if (st == NATS_NO_MEMORY) {
+        refuse_no_memory(ing, msg);
+        return;
+    }
+    if (st != NATS_OK)
         schema = NULL;
     ax_err err = schema != NULL ? task_check_proto_headers(msg, &p) : AX_OK;
     if (err == AX_OK && take_batch(ing, msg, schema, &p))
         return;
     struct submit *s = submit_new(ing);
     if (s == NULL) {
-        log_error("out of memory, submission dropped", NULL);
-        if (reply != NULL) {
-            verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms", AGAIN_MS);
-            answer_error(ing, msg, &v, REFUSED_BUSY);
-        } else {
-            natsMsg_Destroy(msg);
-        }
+        refuse_no_memory(ing, msg);
         return;
     }
     s->msg = msg;

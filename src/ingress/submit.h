@@ -33,10 +33,12 @@ struct submit {
     unsigned places;    /* KNOWN_…: where to look yet */
     unsigned place;     /* being looked at */
     bool answered;
+    bool unsure;        /* its record was asked for before all of them were known: "none" means nothing */
     bool looked;        /* in the queue, before going to AX_LATER or AX_SPILL */
     int rounds;         /* times a task that was there was gone again */
     uint64_t seq;       /* of the task found in the queue; recurring: of the schedule */
-    uint64_t replaced;  /* recurring: sequence of the schedule it replaces under another subject; 0: none */
+    uint64_t replaced;  /* recurring: sequence of the schedule under another priority that is being removed; 0: none */
+    bool same;          /* recurring: it was there already, just like this */
     bool paused;        /* recurring: the one it replaces was */
     char *reason;       /* dead letter: why (owned) */
 };

@@ -5,20 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
+#include "core/header.h"
 #include "core/log.h"
 #include "core/record.h"
 #include "ingress/known.h"
 #include "ingress/lane.h"
 #include "ingress/refused.h"
+#include "ingress/shares.h"
 
 #define GET_WAIT_MS 3000
 #define ROUNDS_MAX 3
+#define OVER_SHARE_MS 100 /* after others, who are told to come sooner */
 
 static void step_place(struct submit *s);
 static void step_enqueue(struct submit *s);
 static void step_spill(struct submit *s);
 static void step_later(struct submit *s);
 static void step_work(struct submit *s);
+static void step_bury_full(struct submit *s);
 
 void submit_run(struct submit *s, void (*step)(struct submit *))
 {
@@ -55,14 +60,25 @@ static void get_own(struct submit *s, const char *stream, const char *stage, pip
 
 /* ---- is the key known? */
 
-static bool is_record(const struct stored_msg *found)
+static void not_there(struct submit *s)
 {
-    struct record r;
-    const char *v = NULL;
-    if (natsMsgHeader_Get(found->msg, "Nats-Marker-Reason", &v) == NATS_OK)
-        return false;
-    ax_err err = record_unpack(&r, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
-    return err != AX_E_NOT_FOUND && (err != AX_OK || r.state != RECORD_CANCELLED); /* a cancelled key is free again */
+    known_is_not(s->ing->known, s->place, s->task.id);
+    s->places &= ~s->place;
+    submit_run(s, submit_step_look);
+}
+
+static void on_record(void *arg, ax_err err, const struct record *r, uint64_t seq)
+{
+    struct submit *s = arg;
+    if ((err == AX_OK && r->state != RECORD_CANCELLED) || (err == AX_E_PROTOCOL && seq != 0)) {
+        submit_known(s, STREAM_DONE, seq, STATE_DONE);
+    } else if (err != AX_OK && err != AX_E_NOT_FOUND) {
+        submit_again(s);
+    } else if (s->unsure) {
+        submit_wait(s);
+    } else {
+        not_there(s); /* a cancelled key is free again */
+    }
 }
 
 static void on_look(void *arg, ax_err err, const struct stored_msg *found)
@@ -72,15 +88,24 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
         submit_known(s, STREAM_LATER, found->seq, STATE_LATER);
     } else if (err == AX_OK && s->place == KNOWN_DEAD) {
         submit_known(s, STREAM_DEAD, found->seq, STATE_DEAD);
-    } else if (err == AX_OK && is_record(found)) {
-        submit_known(s, STREAM_DONE, found->seq, STATE_DONE);
-    } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
-        known_is_not(s->ing->known, s->place, s->task.id);
-        s->places &= ~s->place;
-        submit_run(s, submit_step_look);
+    } else if (err == AX_E_NOT_FOUND) {
+        not_there(s);
     } else {
         submit_again(s);
     }
+}
+
+static void look_done(struct submit *s)
+{
+    bool whole = known_done_is_whole(s->ing->known);
+    if (s->unsure && !whole) {
+        submit_wait(s);
+        return;
+    }
+    s->unsure = !whole;
+    ax_err err = submit_has_room(s) ? known_find_record(s->ing->known, s->task.id, GET_WAIT_MS, on_record, s) : AX_E_BUSY;
+    if (err != AX_OK)
+        submit_not_asked(s, err);
 }
 
 void submit_step_look(struct submit *s)
@@ -92,8 +117,7 @@ void submit_step_look(struct submit *s)
     }
     s->place = s->places & -s->places;
     if (s->place == KNOWN_DONE) {
-        record_subject(subject, s->task.id);
-        get(s, STREAM_DONE, subject, on_look);
+        look_done(s);
     } else if (s->place == KNOWN_LATER) {
         snprintf(subject, sizeof subject, "ax.*.*.%s.%s", s->task.pool, s->task.id); /* ax.later and ax.due */
         get(s, STREAM_LATER, subject, on_look);
@@ -117,12 +141,38 @@ static void on_queue_looked(void *arg, ax_err err, const struct stored_msg *foun
     }
 }
 
+/* While others wait for room. One that has its key in the queue hears that, as it would from a full queue. */
+static void over_share(struct submit *s, const struct excess *e)
+{
+    struct verdict v;
+    if (s->task.key != NULL && !s->looked) {
+        get_own(s, s->lane->p.stream, "queue", on_queue_looked);
+        return;
+    }
+    if (s->reply == NULL) {
+        submit_run(s, s->task.ordered ? step_bury_full : step_spill);
+        return;
+    }
+    int64_t hint_ms = lane_hint_ms(s->lane);
+    hint_ms = hint_ms < OVER_SHARE_MS ? OVER_SHARE_MS : hint_ms;
+    metric_add(s->lane->over_share, 1);
+    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms,
+                  "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64 " while others wait, retry in "
+                  "%" PRId64 "ms",
+                  s->lane->p.name, s->task.group != NULL ? s->task.group : "", e->held, e->share, hint_ms);
+    submit_reject(s, REFUSAL_COUNT, &v);
+}
+
 /* The queue, the spill or AX_LATER. Only the queue itself refuses an id that it has, so the others look there first. */
 static void step_place(struct submit *s)
 {
-    bool spill = s->lane->p.spill && s->lane->spilling; /* those already in the spill go first */
-    if (s->due_ns == 0 && !spill)
+    /* Those already in the spill go first; what is ordered is never there, since the spill does not keep order. */
+    bool spill = s->lane->p.spill && s->lane->spilling && !s->task.ordered;
+    struct excess e;
+    if (s->due_ns == 0 && !spill && shares_allow(s->lane, s->task.pool, s->task.group, &e))
         submit_run(s, step_enqueue);
+    else if (s->due_ns == 0 && !spill)
+        over_share(s, &e);
     else if (s->due_ns == 0 && s->lane->holding)
         submit_wait(s);
     else if (s->task.key != NULL && !s->looked)
@@ -231,16 +281,17 @@ static void publish(struct submit *s, const char *stage, pipeline_cb cb)
     }
     name_subject(subject, stage, s->task.priority, s->task.pool, s->task.id);
     err = task_to_msg(&s->task, subject, reply, &msg);
-    natsStatus st = err == AX_OK ? natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") : NATS_NO_MEMORY;
+    natsStatus st = err == AX_OK ? header_set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") : NATS_NO_MEMORY;
     if (st == NATS_OK && stage[0] == 'l') {
         name_subject(target, "due", s->task.priority, s->task.pool, s->task.id);
         clock_format_rfc3339(s->due_ns, at + 4);
-        st = natsMsgHeader_Set(msg, HDR_SCHEDULE, at);
+        st = header_set(msg, HDR_SCHEDULE, at);
         if (st == NATS_OK)
-            st = natsMsgHeader_Set(msg, HDR_SCHEDULE_TARGET, target);
+            st = header_set(msg, HDR_SCHEDULE_TARGET, target);
     }
     if (st != NATS_OK) {
         natsMsg_Destroy(msg);
+        pipeline_cancel(s->ing->pipe, reply);
         err = AX_E_NOMEM;
     } else {
         err = pipeline_publish(s->ing->pipe, reply, msg, 0, cb, s);
@@ -274,32 +325,46 @@ static void refused_by_server(struct submit *s, const char *stream, const struct
     submit_reject(s, REFUSED_SERVER, &v);
 }
 
-static void busy(struct submit *s, const char *full_of)
+static void busy(struct submit *s, const char *full_of, bool soon)
 {
     struct verdict v;
-    int64_t hint_ms = lane_hint_ms(s->lane);
+    int64_t hint_ms = soon ? lane_hint_soon_ms(s->lane) : lane_hint_ms(s->lane);
     verdict_error(&v, 503, ERR_CODE_FULL, hint_ms, "queue %s is full (%s), retry in %" PRId64 "ms", s->lane->p.name,
                   full_of, hint_ms);
     submit_reject(s, REFUSAL_COUNT, &v);
 }
 
+static void step_bury_full(struct submit *s)
+{
+    bury(s, "full", "the queue is full, and the spill does not keep the order of a group");
+}
+
 static void on_full(struct submit *s, const struct answer *a)
 {
     char full_of[64];
-    if (s->lane->p.spill || s->reply == NULL) {
+    bool of_bytes = strstr(a->description, "bytes") != NULL;
+    bool soon = !of_bytes && shares_refused(s->lane, s->task.pool, s->task.group, true);
+    if (s->task.ordered && s->reply == NULL) {
+        step_bury_full(s);
+        return;
+    }
+    if ((s->lane->p.spill || s->reply == NULL) && !s->task.ordered) {
         submit_run(s, step_spill);
         return;
     }
-    if (strstr(a->description, "bytes") != NULL)
+    if (of_bytes)
         snprintf(full_of, sizeof full_of, "max_bytes reached");
     else
         snprintf(full_of, sizeof full_of, "%" PRId64 " tasks", s->lane->p.max_msgs);
-    busy(s, full_of);
+    busy(s, full_of, soon);
 }
 
 static void on_enqueued(void *arg, const struct answer *a)
 {
     struct submit *s = arg;
+    FAULT_IF(a->err == AX_OK, "submit.queue.after");
+    FAULT_IF(a->err_code == JSERR_WRONG_LAST_SEQ, "submit.queue.known");
+    FAULT_IF(a->err_code == JSERR_STORE_FULL, "submit.queue.full");
     if (a->err == AX_OK) {
         submit_taken(s, s->lane->p.stream, a->seq);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
@@ -319,12 +384,14 @@ static void on_enqueued(void *arg, const struct answer *a)
 
 static void step_enqueue(struct submit *s)
 {
+    FAULT("submit.queue.before");
     publish(s, "queue", on_enqueued);
 }
 
 static void on_spilled(void *arg, const struct answer *a)
 {
     struct submit *s = arg;
+    FAULT_IF(a->err == AX_OK, "submit.spill.after");
     if (a->err == AX_OK) {
         metric_add(s->lane->spilled, 1);
         submit_taken(s, STREAM_SPILL, a->seq);
@@ -334,7 +401,7 @@ static void on_spilled(void *arg, const struct answer *a)
         if (s->reply == NULL)
             bury(s, "full", "queue and spill are full");
         else
-            busy(s, "its spill too");
+            busy(s, "its spill too", false);
     } else {
         refused_by_server(s, STREAM_SPILL, a);
     }
@@ -343,12 +410,14 @@ static void on_spilled(void *arg, const struct answer *a)
 static void step_spill(struct submit *s)
 {
     lane_spilled(s->lane);
+    FAULT("submit.spill.before");
     publish(s, "spill", on_spilled);
 }
 
 static void on_later(void *arg, const struct answer *a)
 {
     struct submit *s = arg;
+    FAULT_IF(a->err == AX_OK, "submit.later.after");
     if (a->err == AX_OK) {
         later_added(&s->ing->later);
         metric_add(s->ing->counters.accepted_later, 1);
@@ -363,6 +432,7 @@ static void on_later(void *arg, const struct answer *a)
 static void step_later(struct submit *s)
 {
     known_goes_later(s->ing->known, s->task.id, s->due_ns);
+    FAULT("submit.later.before");
     publish(s, "later", on_later);
 }
 
@@ -373,6 +443,7 @@ static void on_buried(void *arg, const struct answer *a)
     static struct log_gate gate;
     struct submit *s = arg;
     unsigned long more;
+    FAULT("submit.dead.after");
     if (a->err == AX_OK || (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ)) {
         if (a->err == AX_OK)
             metric_add(s->ing->counters.buried, 1);
@@ -399,12 +470,15 @@ void submit_step_bury(struct submit *s)
     if (err == AX_OK)
         err = refused_to_msg(&s->task, s->msg, reply, s->reason != NULL ? s->reason : "invalid", clock_ax_ns(s->ing->clock),
                              natsConnection_GetMaxPayload(s->ing->nc), &msg);
-    if (err == AX_OK && natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
+    if (err == AX_OK && header_set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
         natsMsg_Destroy(msg);
         err = AX_E_NOMEM;
     }
+    FAULT("submit.dead.before");
     if (err == AX_OK)
         err = pipeline_publish(s->ing->pipe, reply, msg, 0, on_buried, s);
+    else
+        pipeline_cancel(s->ing->pipe, reply);
     if (err != AX_OK) {
         log_error("dead letter cannot be made", "error=\"%s\"", ax_err_text(err));
         submit_again(s);
