@@ -252,9 +252,15 @@ static int set_paused(natsConnection *nc, const struct cron_flags *f, struct sto
 static int remove_it(natsConnection *nc, const struct cron_flags *f, struct stored *s)
 {
     struct problem p = {0};
+    struct stored more;
     ax_err e = stored_delete(nc, STREAM_LATER, s->seq, &p);
     if (e == AX_E_NOT_FOUND)
         return -1;
+    /* A second one under another priority: whoever replaced it died before removing it. */
+    while (e == AX_OK && find_schedule(nc, f, strrchr(s->subject, '.') + 1, &more, &p) == AX_OK) {
+        e = stored_delete(nc, STREAM_LATER, more.seq, &p);
+        stored_clear(&more);
+    }
     return e ? say_problem(&p) : done(f, strrchr(s->subject, '.') + 1, "removed", NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/stored.h"
 #include "core/clock.h"
+#include "core/fault.h"
 #include "core/names.h"
 #include "core/pipeline.h"
 #include "core/provision.h"
@@ -182,15 +183,18 @@ static int show(natsConnection *nc, const struct dead_flags *f, const char *text
 
 static ax_err remove_letter(natsConnection *nc, const struct stored *s, struct problem *p)
 {
+    FAULT("dead.delete.before");
     ax_err e = stored_delete(nc, STREAM_DEAD, s->seq, p);
+    FAULT("dead.delete.after");
     return e == AX_E_NOT_FOUND ? AX_OK : e;
 }
 
 /* The message that brings the task back as if it came for the first time. */
-static ax_err build_retry(struct task *t, natsMsg **out)
+static ax_err build_retry(struct task *t, const struct stored *letter, natsMsg **out)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    t->retried = letter->seq;
     t->attempt = 1;
     t->timeouts = 0;
     /* Its time to start has passed already; whoever asks for it again means it. */
@@ -206,39 +210,76 @@ static ax_err build_retry(struct task *t, natsMsg **out)
     return e;
 }
 
+/* The queue has a task of this id (rule 4 once more). Brought back from this letter, it leads on. The attempt that died, whose
+ * queue message is only just being released, and another submission of the key, which dispatch drops while the letter is
+ * there: deleting the letter would lose the task. AX_E_BUSY: one of these; AX_E_NOT_FOUND: it has gone meanwhile. */
+static ax_err look_at_queue(natsConnection *nc, const struct priority *pr, const struct task *t, const struct stored *letter,
+                            struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    struct stored there = {0};
+    name_subject(subject, "queue", t->priority, t->pool, t->id);
+    ax_err e = stored_last(nc, pr->stream, subject, &there, p);
+    if (e)
+        return e;
+    const char *retried = stored_header(there.msg, HDR_RETRIED);
+    bool leads_on = retried && strtoull(retried, NULL, 10) == letter->seq;
+    if (!leads_on && stored_header(letter->msg, HDR_MSG_ID)) /* without one it is a refused submission, and no key is dead */
+        e = problem_set(p, AX_E_BUSY, "its last attempt, or another submission of its key, is just being released");
+    stored_clear(&there);
+    return e;
+}
+
+#define PUT_TRIES 5
+
+/* Into its queue, unless it is there. */
+static ax_err put_back(natsConnection *nc, const struct priority *pr, struct task *t, const struct stored *letter,
+                       int *err_code, struct problem *p)
+{
+    natsMsg *msg = NULL;
+    ax_err e = build_retry(t, letter, &msg);
+    if (e)
+        return problem_set(p, e, "%s: %s", t->id, ax_err_text(e));
+    for (int i = 0; i < PUT_TRIES; i++) {
+        e = stored_publish(nc, msg, err_code, p);
+        if (e != AX_E_SERVER || *err_code != JSERR_WRONG_LAST_SEQ)
+            break;
+        e = look_at_queue(nc, pr, t, letter, p);
+        if (e != AX_E_NOT_FOUND)
+            break;
+    }
+    natsMsg_Destroy(msg);
+    return e;
+}
+
 static int retry_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s, void *arg)
 {
     const struct priorities *ps = arg;
     struct task t = {0};
     struct problem p = {0};
-    natsMsg *msg = NULL;
     if (task_from_stored_at(&t, s->subject, s->msg, &p))
         return say_problem(&p);
     if (f->priority)
         snprintf(t.priority, sizeof t.priority, "%s", f->priority);
-    if (priorities_find(ps, t.priority) < 0) {
+    int at = priorities_find(ps, t.priority);
+    if (at < 0) {
         int code = say(CLI_FAILED, "%s: there is no queue for priority %s: name another one with --priority", t.id,
                        t.priority);
         task_clear(&t);
         return code;
     }
     int code = CLI_OK, err_code = 0;
-    ax_err e = build_retry(&t, &msg);
-    if (e)
-        code = say(CLI_FAILED, "%s: %s", t.id, ax_err_text(e));
-    if (!e) {
-        e = stored_publish(nc, msg, &err_code, &p);
-        natsMsg_Destroy(msg);
-        /* Already there: an earlier retry put it there and did not come to deleting the letter. */
-        if (e == AX_E_SERVER && err_code == JSERR_WRONG_LAST_SEQ)
-            e = AX_OK;
-        if (e && err_code == JSERR_STORE_FULL)
-            code = say(CLI_BUSY, "%s: queue %s is full; the dead letter stays", t.id, t.priority);
-        else if (e || (e = remove_letter(nc, s, &p)))
-            code = say_problem(&p);
-        else
-            printf("%s queued again (%s, pool %s)\n", t.id, t.priority, t.pool);
-    }
+    FAULT("dead-retry.publish.before");
+    ax_err e = put_back(nc, &ps->list[at], &t, s, &err_code, &p);
+    FAULT("dead-retry.publish.after");
+    if (e && err_code == JSERR_STORE_FULL)
+        code = say(CLI_BUSY, "%s: queue %s is full; the dead letter stays", t.id, t.priority);
+    else if (e == AX_E_BUSY)
+        code = say(CLI_BUSY, "%s: %s; the dead letter stays, try again in a moment", t.id, p.text);
+    else if (e || (e = remove_letter(nc, s, &p)))
+        code = say_problem(&p);
+    else
+        printf("%s queued again (%s, pool %s)\n", t.id, t.priority, t.pool);
     task_clear(&t);
     return code;
 }

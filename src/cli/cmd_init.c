@@ -11,6 +11,23 @@ static void note_created(void *arg, const char *stream)
     json_array_append_new(arg, json_string(stream));
 }
 
+static void note_short(void *arg, const char *stream, int replicas)
+{
+    json_array_append_new(arg, json_pack("{s:s,s:i}", "stream", stream, "replicas", replicas));
+}
+
+/* An operator's streams stay as they are: how to change them is told instead. */
+static void print_short(const json_t *found, int wanted)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach (found, i, one) {
+        const char *stream = json_string_value(json_object_get(one, "stream"));
+        printf("%s has replicas: %d, and keeps them; nats stream edit %s --replicas %d -f changes it\n", stream,
+               (int)json_integer_value(json_object_get(one, "replicas")), stream, wanted);
+    }
+}
+
 int cmd_init(struct cli *c)
 {
     bool json = false;
@@ -22,7 +39,7 @@ int cmd_init(struct cli *c)
     if (!nc)
         return CLI_FAILED;
 
-    json_t *created = json_array();
+    json_t *created = json_array(), *fewer = json_array();
     struct problem p = {0};
     struct priorities ps;
     ax_err e = provision_streams(nc, (int)c->options.replicas, note_created, created, &p);
@@ -30,20 +47,23 @@ int cmd_init(struct cli *c)
         e = provision_priorities(nc, &ps, &p);
     if (!e)
         e = provision_feeders(nc, &ps, &p);
+    if (!e)
+        e = provision_short_of_replicas(nc, (int)c->options.replicas, note_short, fewer, &p);
+    code = CLI_OK;
     if (e) {
         code = say_problem(&p);
-        json_decref(created);
     } else if (json) {
-        output_json(json_pack("{s:o,s:i}", "created", created, "streams", provision_asset_count));
-        code = CLI_OK;
+        output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams", provision_asset_count, "fewer_replicas",
+                              fewer));
     } else {
         for (size_t i = 0; i < json_array_size(created); i++)
             printf("created %s\n", json_string_value(json_array_get(created, i)));
         printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count, json_array_size(created),
                (size_t)provision_asset_count - json_array_size(created));
-        json_decref(created);
-        code = CLI_OK;
+        print_short(fewer, (int)c->options.replicas);
     }
+    json_decref(created);
+    json_decref(fewer);
     natsConnection_Close(nc);
     natsConnection_Destroy(nc);
     return code;

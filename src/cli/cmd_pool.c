@@ -9,16 +9,19 @@
 #include "cli/output.h"
 #include "cli/pool.h"
 #include "cli/stored.h"
+#include "cli/told.h"
 #include "core/names.h"
 #include "core/pipeline.h"
 #include "core/settings.h"
 
 #define SET_TRIES 10
+#define TOLD_WAIT_MS 1000
 
 const char cmd_pool_detail[] =
-    "Settings (k=v): rate (starts per second, 0 = unlimited), burst, batch, share, max_retry, backoff, backoff_cap,\n"
-    "max_timeouts, window. They are the JSON under the pool's name in the bucket AX_POOLS; `nats kv put AX_POOLS NAME\n"
-    "'{\"rate\":50}'` does the same as `ax pool set`. Concurrency and heartbeat time-out belong to the consumer:\n"
+    "Settings (k=v): rate (starts per second, 0 = unlimited), burst, adaptive, rate_floor, tolerance, fail_ratio, batch,\n"
+    "share, max_retry, backoff, backoff_cap, max_timeouts, window, paused; group_rate, group_burst, group_concurrency,\n"
+    "group_weight, group_weights={\"acme\":3}. They are the JSON under the pool's name in the bucket AX_POOLS; `nats kv put\n"
+    "AX_POOLS NAME '{\"rate\":50}'` does the same as `ax pool set`. Concurrency and heartbeat time-out belong to the consumer:\n"
     "`nats consumer edit AX_WORK NAME --max-pending 100 --wait 60s`.";
 
 static bool check_name(const char *name)
@@ -111,6 +114,45 @@ static void cell_number(char *buf, size_t cap, int64_t n)
         snprintf(buf, cap, "%" PRId64, n);
 }
 
+static void cell_ms(char *buf, double ms)
+{
+    if (ms < 0)
+        strcpy(buf, "-");
+    else
+        output_seconds((int64_t)(ms * 1e6), buf);
+}
+
+static json_t *json_known(double value)
+{
+    return value < 0 ? json_null() : json_real(value);
+}
+
+#define ADVICE_MAX 2
+
+static int advise(const char *pool, const struct told_pool *t, struct advice list[ADVICE_MAX])
+{
+    int n = 0;
+    n += told_ack_wait_advice(pool, t, &list[n]);
+    n += told_late_ack_advice(pool, t, &list[n]);
+    return n;
+}
+
+/* What its leader tells of the pool; null where nobody does. */
+static void add_told(json_t *o, const char *pool, const struct told_pool *t)
+{
+    struct advice list[ADVICE_MAX];
+    json_t *advice = json_array();
+    int n = advise(pool, t, list);
+    for (int i = 0; i < n; i++)
+        json_array_append_new(advice, json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].turn));
+    json_object_set_new(o, "pending", t->there ? json_integer(t->pending) : json_null());
+    json_object_set_new(o, "busy", json_known(t->busy));
+    json_object_set_new(o, "run_p50_ms", json_known(t->p50_ms));
+    json_object_set_new(o, "run_p99_ms", json_known(t->p99_ms));
+    json_object_set_new(o, "silence_p99_ms", json_known(t->silence_p99_ms));
+    json_object_set_new(o, "advice", advice);
+}
+
 static json_t *counts_json(const struct pool_counts *n, const struct priorities *ps)
 {
     json_t *queues = json_object();
@@ -118,27 +160,32 @@ static json_t *counts_json(const struct pool_counts *n, const struct priorities 
         json_object_set_new(queues, ps->list[i].name,
                             json_pack("{s:I,s:I}", "unfinished", (json_int_t)n->queued[i], "waiting",
                                       (json_int_t)n->waiting[i]));
-    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queues", queues, "running", (json_int_t)n->running, "handed",
+    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:s?}", "queues", queues, "running", (json_int_t)n->running, "handed",
                      (json_int_t)n->handed, "pulls", (json_int_t)n->pulls, "ack_wait_ms", (json_int_t)n->ack_wait_ms,
-                     "max_ack_pending", (json_int_t)n->max_ack_pending);
+                     "max_ack_pending", (json_int_t)n->max_ack_pending, "leader", n->leader[0] ? n->leader : NULL);
 }
 
-static void print_table(const struct priorities *ps, const struct pool_list *pools, const struct pool_counts *counts)
+static void print_table(const struct priorities *ps, const struct pool_list *pools, const struct pool_counts *counts,
+                        const struct told_pool *told)
 {
-    struct table t = {.columns = ps->count + 7};
-    const char *cells[PRIORITIES_MAX + 7] = {"pool"};
+    struct table t = {.columns = ps->count + 11};
+    const char *cells[PRIORITIES_MAX + 11] = {"pool"};
     int k = 1;
     for (int i = 0; i < ps->count; i++)
         cells[k++] = ps->list[i].name;
     cells[k++] = "handed";
     cells[k++] = "running";
     cells[k++] = "pulls";
+    cells[k++] = "busy";
+    cells[k++] = "p50";
+    cells[k++] = "p99";
     cells[k++] = "ack_wait";
     cells[k++] = "max_pending";
+    cells[k++] = "leader";
     cells[k++] = "settings";
     table_row(&t, cells);
     for (int r = 0; r < pools->count; r++) {
-        char text[PRIORITIES_MAX + 7][32];
+        char text[PRIORITIES_MAX + 10][32];
         const struct pool_counts *n = &counts[r];
         k = 1;
         cells[0] = pools->list[r].name;
@@ -147,14 +194,47 @@ static void print_table(const struct priorities *ps, const struct pool_list *poo
         cell_number(text[k++], sizeof text[0], n->handed);
         cell_number(text[k++], sizeof text[0], n->running);
         cell_number(text[k++], sizeof text[0], n->pulls);
-        output_seconds(n->ack_wait_ms * 1000000, text[k++]);
+        cell_number(text[k], sizeof text[0], -1);
+        if (told[r].busy >= 0)
+            snprintf(text[k], sizeof text[0], "%.0f%%", 100 * told[r].busy);
+        cell_ms(text[++k], told[r].p50_ms);
+        cell_ms(text[++k], told[r].p99_ms);
+        output_seconds(n->ack_wait_ms * 1000000, text[++k]);
+        k++;
         cell_number(text[k++], sizeof text[0], n->max_ack_pending);
         for (int i = 1; i < k; i++)
             cells[i] = text[i];
+        cells[k++] = n->leader[0] ? n->leader : "-";
         cells[k] = pools->list[r].json;
         table_row(&t, cells);
     }
     table_print(&t);
+}
+
+static void print_advice(const struct pool_list *pools, const struct told_pool *told)
+{
+    struct advice list[ADVICE_MAX];
+    for (int i = 0; i < pools->count; i++) {
+        int n = advise(pools->list[i].name, &told[i], list);
+        for (int k = 0; k < n; k++)
+            printf("warning: pool %s: %s → %s\n", pools->list[i].name, list[k].text, list[k].turn);
+    }
+}
+
+struct listed {
+    const struct pool_list *pools;
+    const struct pool_counts *counts;
+};
+
+/* The leader of every pool has answered. */
+static bool leaders_told(void *arg, const json_t *answers)
+{
+    const struct listed *l = arg;
+    for (int i = 0; i < l->pools->count; i++) {
+        if (l->counts[i].leader[0] && !told_by(answers, l->counts[i].leader))
+            return false;
+    }
+    return true;
 }
 
 static int list(natsConnection *nc, bool json)
@@ -162,14 +242,22 @@ static int list(natsConnection *nc, bool json)
     struct problem p = {0};
     struct priorities ps;
     struct pool_list pools = {0};
-    ax_err e = provision_priorities(nc, &ps, &p);
+    struct told told = {0};
+    ax_err e = told_ask(&told, nc, &p); /* the answers come while the server is asked */
+    if (!e)
+        e = provision_priorities(nc, &ps, &p);
     if (!e)
         e = pool_list_read(nc, &pools, &p);
     struct pool_counts *counts = calloc((size_t)pools.count + 1, sizeof *counts);
-    if (!e && !counts)
+    struct told_pool *figures = calloc((size_t)pools.count + 1, sizeof *figures);
+    if (!e && (!counts || !figures))
         e = problem_set(&p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     for (int i = 0; !e && i < pools.count; i++)
         e = pool_count(nc, &ps, pools.list[i].name, &counts[i], &p);
+    if (!e)
+        told_gather(&told, TOLD_WAIT_MS, leaders_told, &(struct listed){&pools, counts});
+    for (int i = 0; !e && i < pools.count; i++)
+        told_read_pool(told.answers, pools.list[i].name, &figures[i]);
     if (!e && json) {
         json_t *all = json_array();
         for (int i = 0; i < pools.count; i++) {
@@ -177,13 +265,17 @@ static int list(natsConnection *nc, bool json)
             json_t *o = counts_json(&counts[i], &ps);
             json_object_set_new(o, "pool", json_string(pools.list[i].name));
             json_object_set_new(o, "settings", settings ? settings : json_null());
+            add_told(o, pools.list[i].name, &figures[i]);
             json_array_append_new(all, o);
         }
         output_json(all);
     } else if (!e) {
-        print_table(&ps, &pools, counts);
+        print_table(&ps, &pools, counts, figures);
+        print_advice(&pools, figures);
     }
     free(counts);
+    free(figures);
+    told_free(&told);
     pool_list_free(&pools);
     return e ? say_problem(&p) : CLI_OK;
 }
@@ -197,7 +289,8 @@ int cmd_pool(struct cli *c)
         return code;
     const char *what = c->argv[0];
     bool is_add = strcmp(what, "add") == 0, is_set = strcmp(what, "set") == 0, is_list = strcmp(what, "ls") == 0;
-    if (!(is_list && c->argc == 1) && !(is_add && c->argc >= 2) && !(is_set && c->argc >= 3))
+    bool is_pause = strcmp(what, "pause") == 0, is_resume = strcmp(what, "resume") == 0;
+    if (!(is_list && c->argc == 1) && !((is_pause || is_resume) && c->argc == 2) && !(is_add && c->argc >= 2) && !(is_set && c->argc >= 3))
         return say(CLI_USAGE, "usage: ax pool %s", c->command->args);
     if (!is_list && !check_name(c->argv[1]))
         return CLI_USAGE;
@@ -208,6 +301,8 @@ int cmd_pool(struct cli *c)
         code = list(nc, json);
     else if (is_add)
         code = add(nc, c->argv[1], c->argc - 2, c->argv + 2);
+    else if (is_pause || is_resume)
+        code = set(nc, c->argv[1], 1, (char *[]){is_pause ? "paused=true" : "paused=false"});
     else
         code = set(nc, c->argv[1], c->argc - 2, c->argv + 2);
     natsConnection_Close(nc);

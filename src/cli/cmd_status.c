@@ -30,6 +30,8 @@ static void print_found(const struct found *f)
     printf("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task", f->id, "pool", f->pool);
     if (f->key[0])
         printf("%-10s %s\n", "key", f->key);
+    if (f->group[0])
+        printf("%-10s %s%s\n", "group", f->group, f->ordered ? ", ordered" : "");
     if (f->priority[0])
         printf("%-10s %s\n", "priority", f->priority);
     if (f->attempt && f->max_retry >= 0)

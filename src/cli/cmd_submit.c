@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/output.h"
+#include "cli/recorded.h"
 #include "cli/submit.h"
 #include "core/connect.h"
 
@@ -107,7 +108,7 @@ static bool has_ended(const struct found *found)
 /* Subscribed before the look: an end that came before is seen by the look, one that comes later is heard. */
 static int wait_end(natsConnection *nc, const struct submit_flags *f, const char *id, struct found *found)
 {
-    natsSubscription *subs[2] = {NULL, NULL};
+    natsSubscription *subs[3] = {NULL, NULL, NULL};
     char done[SUBJECT_MAX_CHARS], dead[SUBJECT_MAX_CHARS];
     snprintf(done, sizeof done, DONE_PREFIX "%s", id);
     name_subject_dead(dead, f->pool, id);
@@ -115,6 +116,8 @@ static int wait_end(natsConnection *nc, const struct submit_flags *f, const char
     natsStatus s = natsConnection_SubscribeSync(&subs[0], nc, done);
     if (s == NATS_OK)
         s = natsConnection_SubscribeSync(&subs[1], nc, dead);
+    if (s == NATS_OK)
+        s = natsConnection_SubscribeSync(&subs[2], nc, PAGE_SUBJECTS);
     if (s == NATS_OK)
         s = natsConnection_FlushTimeout(nc, ANSWER_TIMEOUT_MS);
     int code = s == NATS_OK ? -1 : say(CLI_FAILED, "--wait: %s", natsStatus_GetText(s));
@@ -130,17 +133,21 @@ static int wait_end(natsConnection *nc, const struct submit_flags *f, const char
                        f->wait_ms);
         } else {
             int64_t look_ms = now_ms() + LOOK_AGAIN_MS;
-            for (int i = 0; now_ms() < look_ms && now_ms() < deadline_ms; i ^= 1) {
+            for (int i = 0; now_ms() < look_ms && now_ms() < deadline_ms; i = (i + 1) % 3) {
                 natsMsg *msg = NULL;
-                if (natsSubscription_NextMsg(&msg, subs[i], 10) == NATS_OK) {
+                bool its = false;
+                while (!its && now_ms() < look_ms && natsSubscription_NextMsg(&msg, subs[i], 10) == NATS_OK) {
+                    its = i < 2 || recorded_in(msg, id);
                     natsMsg_Destroy(msg);
-                    break;
                 }
+                if (its)
+                    break;
             }
         }
     }
     natsSubscription_Destroy(subs[0]);
     natsSubscription_Destroy(subs[1]);
+    natsSubscription_Destroy(subs[2]);
     return code;
 }
 
@@ -200,6 +207,8 @@ int cmd_submit(struct cli *c)
         {"pool", FLAG_TEXT, &f.pool, 0, 0, "NAME", "class of workers (default: default)"},
         {"key", FLAG_TEXT, &f.key, 0, 0, "KEY", "idempotency key, 1 to 512 bytes: the same key runs once"},
         {"file", FLAG_TEXT, &f.file, 0, 0, "FILE", "body"},
+        {"group", FLAG_TEXT, &f.group, 0, 0, "NAME", "whose limits and turns it shares, such as the tenant"},
+        {"ordered", FLAG_BOOL, &f.ordered, 0, 0, NULL, "--group: one at a time, in order of acceptance"},
         {"max-retry", FLAG_TEXT, &f.max_retry, 0, 0, "N", "retries after the first attempt"},
         {"backoff", FLAG_TEXT, &f.backoff, 0, 0, "DURATION", "base of the exponential backoff"},
         {"delay", FLAG_TEXT, &f.delay, 0, 0, "DURATION", "run after a while"},

@@ -48,6 +48,7 @@ struct up {
     int64_t port, http_port;
     char url[128];
     char **environment;
+    struct server_block server_block;
     char url_entry[160], level_entry[64]; /* of the environment */
     int signals, parent, lock;
     natsConnection *nc;
@@ -154,7 +155,8 @@ static int make_store(struct up *u, const char *given)
 static char **make_environment(struct up *u)
 {
     static const char *const drop[] = {"NATS_URL=", "NATS_CREDS=", "NATS_USER=", "NATS_PASSWORD=",
-                                       "NATS_CA=",  "NATS_CERT=",  "NATS_KEY=",  "AX_LOG_LEVEL="};
+                                       "NATS_CA=",  "NATS_CERT=",  "NATS_KEY=",  "AX_LOG_LEVEL=",
+                                       "AX_REPLICAS="};
     size_t count = 0, k = 0;
     while (environ[count])
         count++;
@@ -180,9 +182,9 @@ static bool server_args(struct up *u)
 {
     struct child *c = &u->children[SERVER];
     child_clear_args(c);
-    bool right = child_arg(c, "-js") && child_arg(c, "-sd") && child_arg(c, "%s", u->store) && child_arg(c, "-a") &&
-                 child_arg(c, "%s", u->host) && child_arg(c, "-p") &&
-                 child_arg(c, "%d", u->port ? (int)u->port : -1);
+    bool right = child_arg(c, "-c") && child_arg(c, "%s/" UP_SERVER_CONF, u->store) && child_arg(c, "-js") &&
+                 child_arg(c, "-sd") && child_arg(c, "%s", u->store) && child_arg(c, "-a") &&
+                 child_arg(c, "%s", u->host) && child_arg(c, "-p") && child_arg(c, "%d", u->port ? (int)u->port : -1);
     /* Later starts use the same port and need not tell it. */
     return right && (u->url[0] || (child_arg(c, "--ports_file_dir") && child_arg(c, "%s", u->store)));
 }
@@ -218,7 +220,9 @@ static int start_server(struct up *u)
     char version[32] = "", path[PATH_MAX + 64];
     if (up_find_server(c->path, version, &p))
         return say(CLI_FAILED, "%s", p.text);
-    c->environment = environ;
+    c->environment = up_server_environment(&u->server_block);
+    if (!c->environment || !up_write_server_conf(u->store))
+        return say(CLI_FAILED, "%s/" UP_SERVER_CONF ": %s", u->store, strerror(errno));
     c->keep_fd = u->lock;
     drop_ports_files(u->store);
     if (!server_args(u) || !child_start(c))
@@ -417,6 +421,7 @@ int cmd_up(struct cli *c)
     for (int i = 0; i < CHILDREN; i++)
         child_clear_args(&u.children[i]);
     free(u.environment);
+    free(u.server_block.entries);
     free(u.store);
     return code;
 }

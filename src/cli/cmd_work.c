@@ -17,6 +17,7 @@
 #include "cli/stored.h"
 #include "cli/work.h"
 #include "core/connect.h"
+#include "core/lease.h"
 #include "core/log.h"
 
 #define ACK_WAIT_DEFAULT_MS 30000
@@ -47,6 +48,7 @@ struct work {
     char pull_inbox[80], control_inbox[80];
     struct pulls pulls;
     struct receipts receipts;
+    struct reports reports;
     struct job *jobs;
     int running;
     struct mail *backlog, **backlog_last; /* came without a free slot: kept, renewed, started next */
@@ -73,7 +75,8 @@ static void start(struct work *w, natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    j->progress_ms = work_now_ms() + w->progress_ms;
+    j->started_ms = work_now_ms();
+    j->progress_ms = j->started_ms + w->progress_ms;
     j->next = w->jobs;
     w->jobs = j;
     w->running++;
@@ -243,6 +246,7 @@ static void finish(struct work *w, struct job *j, int status)
         return;
     }
     receipts_send(&w->receipts, natsMsg_GetReply(j->msg), receipt);
+    reports_ended(&w->reports, receipt[1] == 'A', work_now_ms() - j->started_ms);
     if (receipt[1] == 'A')
         w->done++;
     else if (receipt[1] == 'T')
@@ -295,6 +299,7 @@ static void begin_stop(struct work *w)
     w->backlog = NULL;
     w->backlog_last = &w->backlog;
     take_mail(w);
+    reports_tick(&w->reports, 0, 0); /* what still runs needs no place that could be given to others */
     log_info("stopping", "running=%d given_back=%" PRId64, w->running, w->given_back);
 }
 
@@ -324,6 +329,7 @@ static void check_timers(struct work *w)
         receipts_repeat(&w->receipts, false);
     if (w->stopping)
         return;
+    reports_tick(&w->reports, w->running, w->concurrency);
     while (w->backlog && w->running < w->concurrency) {
         struct mail *m = w->backlog;
         w->backlog = m->next;
@@ -345,6 +351,8 @@ static int wait_ms(const struct work *w)
     int64_t due_ms = receipts_due_ms(&w->receipts);
     if (!w->stopping && w->info_ms < due_ms)
         due_ms = w->info_ms;
+    if (!w->stopping && reports_due_ms(&w->reports) < due_ms)
+        due_ms = reports_due_ms(&w->reports);
     if (!w->stopping && w->pulls.asked == 0 && w->pulls.not_before_ms < due_ms && w->running < w->concurrency)
         due_ms = w->pulls.not_before_ms;
     for (const struct job *j = w->jobs; j; j = j->next) {
@@ -455,6 +463,9 @@ static int work(struct cli *c, struct work *w, int signals)
         w->pulls.inbox = w->pull_inbox;
         w->receipts.inbox = w->control_inbox;
         snprintf(w->pulls.subject, sizeof w->pulls.subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", STREAM_WORK, w->pool);
+        char name[INSTANCE_MAX_CHARS + 1];
+        instance_new(name);
+        reports_init(&w->reports, w->nc, w->pool, name);
         log_info("working", "pool=%s concurrency=%d", w->pool, w->concurrency);
         code = run(w, signals);
         log_info("stopped", "done=%" PRId64 " failed=%" PRId64 " terminated=%" PRId64 " given_back=%" PRId64, w->done,
@@ -463,6 +474,9 @@ static int work(struct cli *c, struct work *w, int signals)
     }
     receipts_free(&w->receipts);
     natsConnection_Close(w->nc);
+    natsSubscription *const subs[] = {w->pull_sub, w->control_sub, w->revoke_sub, w->deleted_sub};
+    for (size_t i = 0; i < sizeof subs / sizeof subs[0]; i++)
+        natsSubscription_Destroy(subs[i]); /* nothing is delivered any more */
     return code;
 }
 

@@ -13,6 +13,7 @@ int cmd_cancel(struct cli *c);
 int cmd_cron(struct cli *c);
 int cmd_pool(struct cli *c);
 int cmd_dead(struct cli *c);
+int cmd_doctor(struct cli *c);
 
 extern const char cmd_up_detail[];
 extern const char cmd_submit_detail[];
@@ -21,5 +22,6 @@ extern const char cmd_cancel_detail[];
 extern const char cmd_cron_detail[];
 extern const char cmd_pool_detail[];
 extern const char cmd_dead_detail[];
+extern const char cmd_doctor_detail[];
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/recorded.h"
 #include "cli/stored.h"
 #include "core/clock.h"
 #include "core/provision.h"
@@ -39,36 +40,47 @@ static void fill(struct found *f, enum task_state state, const char *stream, con
     if (!f->priority[0])
         copy_text(f->priority, sizeof f->priority, stored_header(s->msg, HDR_PRIORITY));
     copy_text(f->key, sizeof f->key, stored_header(s->msg, HDR_KEY));
+    copy_text(f->group, sizeof f->group, stored_header(s->msg, HDR_GROUP));
+    f->ordered = stored_header(s->msg, HDR_ORDERED) != NULL;
     f->attempt = stored_number(s->msg, HDR_ATTEMPT, 1);
     f->max_retry = stored_number(s->msg, HDR_MAX_RETRY, -1);
     f->submitted_ns = stored_number(s->msg, HDR_SUBMITTED, 0);
     copy_text(f->reason, sizeof f->reason, stored_header(s->msg, HDR_REASON));
 }
 
-static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f, struct problem *p)
+static ax_err fill_recorded(struct found *f, const char *pool, const struct record *r, uint64_t seq, int64_t stored_ns)
+{
+    if (pool && strcmp(pool, r->pool) != 0)
+        return AX_E_NOT_FOUND;
+    f->state = r->state == RECORD_CANCELLED ? TASK_CANCELLED : TASK_DONE;
+    copy_text(f->stream, sizeof f->stream, STREAM_DONE);
+    copy_text(f->pool, sizeof f->pool, r->pool);
+    f->seq = seq;
+    f->since_ns = r->finished_ns ? r->finished_ns : stored_ns;
+    f->attempt = r->attempt;
+    f->max_retry = -1;
+    f->fence = r->fence;
+    return AX_OK;
+}
+
+/* The record under the task's own subject; *own_seq: of what is there, be it no record any more. */
+static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f, uint64_t *own_seq,
+                        struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
     record_subject(subject, id);
     struct stored s;
+    *own_seq = 0;
     ax_err e = stored_last(nc, STREAM_DONE, subject, &s, p);
     if (e)
         return e;
     struct record r;
+    *own_seq = s.seq;
     e = record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg));
-    if (!e && pool && strcmp(pool, r.pool) != 0)
-        e = AX_E_NOT_FOUND;
     if (e == AX_E_PROTOCOL)
         problem_set(p, e, "%s holds no record AX can read", subject);
-    if (!e) {
-        f->state = r.state == RECORD_CANCELLED ? TASK_CANCELLED : TASK_DONE;
-        copy_text(f->stream, sizeof f->stream, STREAM_DONE);
-        copy_text(f->pool, sizeof f->pool, r.pool);
-        f->seq = s.seq;
-        f->since_ns = r.finished_ns ? r.finished_ns : s.time_ns;
-        f->attempt = r.attempt;
-        f->max_retry = -1;
-        f->fence = r.fence;
-    }
+    if (!e)
+        e = fill_recorded(f, pool, &r, s.seq, s.time_ns);
     stored_clear(&s);
     return e;
 }
@@ -117,10 +129,33 @@ static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const
     return AX_E_NOT_FOUND;
 }
 
-static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
-                        struct found *f, struct problem *p)
+/* A record in a page. Ingress knows where they are, except those of tasks without a key; all pages are read only when the
+ * task is nowhere else. */
+static ax_err look_pages(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq, bool search, struct found *f,
+                         struct problem *p)
 {
-    ax_err e = look_done(nc, pool, id, f, p);
+    struct record r;
+    uint64_t seq;
+    struct problem ignored;
+    ax_err e = name_is_keyed(id) ? recorded_ask(nc, id, &r, &seq, &ignored) : AX_E_BUSY;
+    if (e == AX_E_NOT_FOUND)
+        return e;
+    if (e)
+        e = search ? recorded_search(nc, id, own_seq, &r, &seq, p) : AX_E_NOT_FOUND;
+    return e ? e : fill_recorded(f, pool, &r, seq, 0);
+}
+
+static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
+                        bool last, struct found *f, struct problem *p)
+{
+    uint64_t own_seq;
+    ax_err e = look_done(nc, pool, id, f, &own_seq, p);
+    if (!e && f->state == TASK_CANCELLED) { /* and perhaps submitted again, and done in a page */
+        struct found newer = *f;
+        if (look_pages(nc, pool, id, own_seq, false, &newer, p) == AX_OK)
+            *f = newer;
+        return AX_OK;
+    }
     if (e == AX_E_NOT_FOUND)
         e = look_queues(nc, ps, pool, id, f, p);
     if (e == AX_E_NOT_FOUND)
@@ -131,6 +166,8 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
         e = look(nc, STREAM_SPILL, "spill", "*", pool, id, TASK_QUEUED, f, p);
     if (e == AX_E_NOT_FOUND)
         e = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
+    if (e == AX_E_NOT_FOUND)
+        e = look_pages(nc, pool, id, own_seq, last, f, p);
     return e;
 }
 
@@ -143,7 +180,7 @@ ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct fo
     for (int i = 0; i < LOOKS; i++) {
         *out = (struct found){.max_retry = -1};
         copy_text(out->id, sizeof out->id, id);
-        e = look_once(nc, &ps, pool, id, out, p);
+        e = look_once(nc, &ps, pool, id, i + 1 == LOOKS, out, p);
         if (e != AX_E_NOT_FOUND)
             return e;
         if (i + 1 < LOOKS)
@@ -187,6 +224,10 @@ json_t *find_json(const struct found *f)
     json_object_set_new(o, "pool", json_string(f->pool));
     json_object_set_new(o, "priority", f->priority[0] ? json_string(f->priority) : json_null());
     json_object_set_new(o, "key", f->key[0] ? output_text(f->key) : json_null());
+    if (f->group[0])
+        json_object_set_new(o, "group", output_text(f->group));
+    if (f->ordered)
+        json_object_set_new(o, "ordered", json_true());
     json_object_set_new(o, "attempt", json_integer(f->attempt));
     json_object_set_new(o, "max_retry", f->max_retry >= 0 ? json_integer(f->max_retry) : json_null());
     json_object_set_new(o, "fence", f->fence ? json_integer((json_int_t)f->fence) : json_null());

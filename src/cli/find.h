@@ -17,6 +17,8 @@ struct found {
     char pool[NAME_MAX_CHARS + 1];
     char priority[NAME_MAX_CHARS + 1]; /* "" when not known any more (done) */
     char key[KEY_MAX_BYTES + 1];       /* "" when keyless or not known any more */
+    char group[GROUP_MAX_BYTES + 1];   /* "": none, or not known any more */
+    bool ordered;
     char stream[64];                   /* where it was found */
     uint64_t seq;
     int64_t since_ns;     /* in this state since */

@@ -17,9 +17,10 @@ const struct command cli_commands[] = {
     {"cancel", "KEY|ID [FLAGS]", "Cancel a task, wherever it is", cmd_cancel, cmd_cancel_detail},
     {"cron", "ls | show KEY | pause KEY | resume KEY | rm KEY | run-now KEY", "Look at recurring tasks, pause, fire or remove them",
      cmd_cron, cmd_cron_detail},
-    {"pool", "ls | add NAME [k=v…] | set NAME k=v…", "List, add or tune pools", cmd_pool, cmd_pool_detail},
+    {"pool", "ls | add NAME [k=v…] | set NAME k=v… | pause NAME | resume NAME", "List, add, tune or pause pools", cmd_pool, cmd_pool_detail},
     {"dead", "ls [POOL] | show ID | retry ID|--all | drop ID|--all", "Look at dead letters, bring back or drop them",
      cmd_dead, cmd_dead_detail},
+    {"doctor", "[--json]", "Say what is wrong and what to turn", cmd_doctor, cmd_doctor_detail},
 };
 const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
 

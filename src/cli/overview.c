@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/recorded.h"
 #include "core/names.h"
 #include "core/pipeline.h"
 
@@ -41,6 +42,6 @@ ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p
     if (!e)
         e = count(nc, STREAM_DEAD, &out->dead, p);
     if (!e)
-        e = count(nc, STREAM_DONE, &out->done, p);
+        e = recorded_count(nc, &out->done, p);
     return e;
 }

@@ -123,6 +123,22 @@ static int64_t number(json_t *o, const char *name)
     return value ? (int64_t)json_integer_value(value) : -1;
 }
 
+static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INSTANCE_MAX_CHARS + 1], struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    struct stored s;
+    struct lease lease;
+    lease_subject(subject, pool);
+    ax_err e = stored_last(nc, STREAM_LEASES, subject, &s, p);
+    leader[0] = '\0';
+    if (e)
+        return e == AX_E_NOT_FOUND ? AX_OK : e;
+    if (lease_unpack(&lease, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) == AX_OK)
+        strcpy(leader, lease.holder);
+    stored_clear(&s);
+    return AX_OK;
+}
+
 ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool, struct pool_counts *out,
                   struct problem *p)
 {
@@ -145,5 +161,5 @@ ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *p
     out->max_ack_pending = number(config, "max_ack_pending");
     out->ack_wait_ms = config ? number(config, "ack_wait") / 1000000 : -1;
     json_decref(info);
-    return AX_OK;
+    return read_leader(nc, pool, out->leader, p);
 }

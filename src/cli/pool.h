@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/names.h"
+#include "core/lease.h"
 #include "core/provision.h"
 
 /* Adds the pool with these settings and sees to its consumers. AX_E_EXISTS: it was there (its consumers are seen to all
@@ -33,6 +34,7 @@ struct pool_counts {
     int64_t pulls;                   /* pull requests of workers that wait */
     int64_t ack_wait_ms;
     int64_t max_ack_pending;
+    char leader[INSTANCE_MAX_CHARS + 1]; /* the dispatcher that leads it; "": none */
 };
 ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool, struct pool_counts *out,
                   struct problem *p);

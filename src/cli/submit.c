@@ -43,7 +43,8 @@ natsMsg *submit_message(const struct submit_flags *f, const char *key, const voi
                  set_header(msg, HDR_BACKOFF, f->backoff) && set_header(msg, HDR_DELAY, f->delay) &&
                  set_header(msg, HDR_AT, f->at) && set_header(msg, HDR_EXPIRES, f->expires) &&
                  set_header(msg, HDR_CRON, f->cron) && set_header(msg, HDR_TIME_ZONE, f->time_zone) &&
-                 set_header(msg, HDR_OVERLAP, f->overlap) && set_header(msg, HDR_TIMEOUT, f->timeout);
+                 set_header(msg, HDR_OVERLAP, f->overlap) && set_header(msg, HDR_TIMEOUT, f->timeout) &&
+                 set_header(msg, HDR_GROUP, f->group) && set_header(msg, HDR_ORDERED, f->ordered ? "true" : NULL);
     if (!right)
         say(CLI_FAILED, "the headers of the task cannot be made (out of memory, or an empty value)");
     for (int i = 0; right && i < f->headers.count; i++)

@@ -12,11 +12,11 @@
 struct submit_flags {
     const char *priority, *pool, *key, *file;
     const char *max_retry, *backoff, *delay, *at, *expires; /* checked by ingress, which knows what is allowed */
-    const char *cron, *time_zone, *overlap, *timeout;        /* the same */
+    const char *cron, *time_zone, *overlap, *timeout, *group; /* the same */
     struct flag_list headers;                                /* "Name: value" */
     int64_t wait_ms; /* 0: do not wait */
     int64_t inflight;
-    bool retry_busy, lines, json;
+    bool retry_busy, lines, json, ordered;
 };
 
 /* A new message for ax.submit.…; key NULL: none. Says what is wrong with --header. NULL on failure. */

@@ -44,6 +44,18 @@ void child_died(struct child *c, int status);
 /* SIGTERM, and SIGKILL to what still runs after grace_ms. Returns when all have ended. */
 void children_stop(struct child **list, int count, int64_t grace_ms);
 
+/* ---- how our nats-server is set up */
+
+#define UP_SERVER_CONF "nats-server.conf"
+struct server_block {
+    char **entries; /* owned; what they point to is not */
+    char memory[48];
+};
+/* Writes the configuration file into the store; false: errno. */
+bool up_write_server_conf(const char *store);
+/* This process's environment, with settings of Go's garbage collector where it has none. NULL: errno. */
+char **up_server_environment(struct server_block *b);
+
 /* ---- readiness */
 
 /* A TCP port of the loopback that nobody has just now; 0: none. */

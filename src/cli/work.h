@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "core/names.h"
+#include "core/report.h"
 
 int64_t work_now_ms(void);
 
@@ -53,6 +54,7 @@ struct job {
     int line_chars;
     int64_t progress_ms; /* when the next in-progress is due */
     int64_t kill_ms;     /* 0, or when SIGKILL follows */
+    int64_t started_ms;
     bool revoked;        /* superseded: no receipt */
 };
 /* Starts `/bin/sh -c command` with msg's body on stdin. msg is taken when a job is returned; NULL: could not start. */
@@ -93,6 +95,31 @@ void receipts_repeat(struct receipts *r, bool all);
 /* When to call receipts_repeat next; INT64_MAX: nothing pending. */
 int64_t receipts_due_ms(const struct receipts *r);
 void receipts_free(struct receipts *r);
+
+/* ---- reports: what this worker tells its dispatcher on ax.worker.<pool>.<worker> */
+
+#define REPORT_TIMES_MAX 256
+struct reports {
+    natsConnection *nc;
+    char subject[SUBJECT_MAX_CHARS];
+    uint32_t errors;
+    int64_t times_ms[REPORT_TIMES_MAX]; /* of tasks finished since the last report: the last so many */
+    uint64_t finished;
+    int64_t due_ms, sent_ms;
+    bool was_idle;
+};
+/* worker: its name, unique. */
+void reports_init(struct reports *r, natsConnection *nc, const char *pool, const char *worker);
+/* A command ended; ok: with an ack. */
+void reports_ended(struct reports *r, bool ok, int64_t took_ms);
+/* Sends one when it is due: every 5 s, and soon after it became idle or busy. capacity 0: a last one, at once. */
+void reports_tick(struct reports *r, int busy, int capacity);
+/* When to call reports_tick next. */
+int64_t reports_due_ms(const struct reports *r);
+/* How loaded this machine is, 0 to 1: the part of the last 10 s in which some process waited for processor, memory or disk
+ * (the kernel's pressure stall information); where the kernel does not tell, processes that want to run per processor, two
+ * being 1. */
+double reports_machine_load(void);
 
 /* ---- pulls: as many messages asked for as there are free slots */
 
