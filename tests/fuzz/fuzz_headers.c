@@ -5,16 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "check.h"
 #include "../raw_message.h"
 #include "core/task.h"
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 /* What is accepted must come back the same from what is stored. */
 static void check_round_trip(const struct task *t) {

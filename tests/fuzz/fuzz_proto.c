@@ -1,18 +1,12 @@
-/* The protobuf forms: the first byte chooses ax.v1.Task, ax.v1.TaskBatch or the idempotency record. */
+/* The protobuf forms: the first byte chooses ax.v1.Task, ax.v1.TaskBatch, the idempotency record, or what AX_LEASES holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+#include "core/lease.h"
 #include "core/record.h"
 #include "core/task.h"
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static void check_accepted(const struct task *t) {
     CHECK(name_is_valid(t->priority) && name_is_valid(t->pool) && name_is_task_id(t->id));
@@ -69,6 +63,22 @@ static void try_record(const uint8_t *data, size_t size) {
     }
 }
 
+static void try_lease(const uint8_t *data, size_t size) {
+    struct lease l, back;
+    struct presence p, again;
+    uint8_t buf[LEASE_MAX_BYTES];
+    if (lease_unpack(&l, data, size) == AX_OK) {
+        size_t n = lease_pack(&l, buf);
+        CHECK(n <= sizeof buf && lease_unpack(&back, buf, n) == AX_OK);
+        CHECK(strcmp(back.holder, l.holder) == 0 && strcmp(back.pool, l.pool) == 0 && back.epoch == l.epoch);
+    }
+    if (presence_unpack(&p, data, size) == AX_OK) {
+        size_t n = presence_pack(&p, buf);
+        CHECK(n <= sizeof buf && presence_unpack(&again, buf, n) == AX_OK);
+        CHECK(strcmp(again.name, p.name) == 0 && again.leads == p.leads && again.leaving == p.leaving);
+    }
+}
+
 /* nats.c cannot destroy a message before it is opened. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc;
@@ -81,12 +91,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) {
         return 0;
     }
-    switch (data[0] % 3) {
+    switch (data[0] % 4) {
     case 0:
         try_task(data + 1, size - 1);
         break;
     case 1:
         try_batch(data + 1, size - 1);
+        break;
+    case 2:
+        try_lease(data + 1, size - 1);
         break;
     default:
         try_record(data + 1, size - 1);

@@ -3,46 +3,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/settings.h"
-
-#define REQUIRE(condition) \
-    do {                   \
-        if (!(condition)) \
-            abort();       \
-    } while (0)
 
 static int same(const struct settings *a, const struct settings *b)
 {
     return a->rate == b->rate && a->burst == b->burst && a->batch == b->batch && a->share == b->share &&
            a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms && a->backoff_cap_ms == b->backoff_cap_ms &&
-           a->max_timeouts == b->max_timeouts && a->window_ms == b->window_ms;
+           a->max_timeouts == b->max_timeouts && a->window_ms == b->window_ms && a->paused == b->paused &&
+           a->adaptive == b->adaptive && a->rate_floor == b->rate_floor && a->tolerance == b->tolerance &&
+           a->fail_ratio == b->fail_ratio &&
+           a->group_rate == b->group_rate && a->group_burst == b->group_burst &&
+           a->group_concurrency == b->group_concurrency && a->group_weight == b->group_weight &&
+           memcmp(&a->group_weights, &b->group_weights, sizeof a->group_weights) == 0;
 }
 
 static void check_ranges(const struct settings *s)
 {
-    REQUIRE(s->rate >= 0 && s->rate <= 1e6);
-    REQUIRE(s->burst >= 1 && s->burst <= 1e6);
-    REQUIRE(s->batch >= 1 && s->batch <= 1000);
-    REQUIRE(s->share >= 0 && s->share <= 0.5);
-    REQUIRE(s->max_retry >= 0 && s->max_retry <= 1000);
-    REQUIRE(s->backoff_ms >= 1 && s->backoff_ms <= 3600000);
-    REQUIRE(s->backoff_cap_ms >= 1 && s->backoff_cap_ms <= 86400000);
-    REQUIRE(s->max_timeouts <= 1000);
-    REQUIRE(s->window_ms >= 60000 && s->window_ms <= 604800000);
+    CHECK(s->rate >= 0 && s->rate <= 1e6);
+    CHECK(s->burst >= 1 && s->burst <= 1e6);
+    CHECK(s->batch >= 1 && s->batch <= 1000);
+    CHECK(s->share >= 0 && s->share <= 0.5);
+    CHECK(s->max_retry >= 0 && s->max_retry <= 1000);
+    CHECK(s->backoff_ms >= 1 && s->backoff_ms <= 3600000);
+    CHECK(s->backoff_cap_ms >= 1 && s->backoff_cap_ms <= 86400000);
+    CHECK(s->max_timeouts <= 1000);
+    CHECK(s->group_rate >= 0 && s->group_rate <= 1e6);
+    CHECK(s->group_burst >= 1 && s->group_burst <= 1e6);
+    CHECK(s->group_concurrency >= 0 && s->group_concurrency <= 1000000);
+    CHECK(s->group_weight >= 1 && s->group_weight <= 100);
+    CHECK(s->group_weights.count >= 0 && s->group_weights.count <= SETTINGS_WEIGHTS_MAX);
+    for (int i = 0; i < s->group_weights.count; i++)
+        CHECK(s->group_weights.list[i].weight >= 1 && s->group_weights.list[i].weight <= 100);
+    CHECK(s->rate_floor >= 0 && s->rate_floor <= 1e6);
+    CHECK(s->tolerance >= 1.02 && s->tolerance <= 10);
+    CHECK(s->fail_ratio >= 0.01 && s->fail_ratio <= 1);
+    CHECK(s->window_ms >= 60000 && s->window_ms <= 604800000);
 }
 
 static void check_round_trip(const struct settings *s)
 {
     char *text = settings_format(s);
-    REQUIRE(text != NULL);
+    CHECK(text != NULL);
     struct settings back;
-    REQUIRE(settings_parse(&back, text, strlen(text), NULL) == AX_OK && same(&back, s));
+    CHECK(settings_parse(&back, text, strlen(text), NULL) == AX_OK && same(&back, s));
     free(text);
 }
 
 static void check_problem(ax_err err, const struct problem *p)
 {
-    REQUIRE(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' && strchr(p->text, '\n') == NULL);
+    CHECK(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' && strchr(p->text, '\n') == NULL);
 }
 
 /* "field\0value": as `ax pool set` gets it. */
@@ -59,7 +69,7 @@ static void set_one(const char *text, const char *end)
         check_round_trip(&s);
     } else {
         check_problem(err, &p);
-        REQUIRE(same(&s, &before));
+        CHECK(same(&s, &before));
     }
 }
 
@@ -77,10 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_round_trip(&s);
     } else {
         check_problem(err, &p);
-        REQUIRE(same(&s, &before));
+        CHECK(same(&s, &before));
     }
     char *text = malloc(size + 1);
-    REQUIRE(text != NULL);
+    CHECK(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
     set_one(text, text + size);

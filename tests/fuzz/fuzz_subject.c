@@ -3,16 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/ack.h"
 #include "core/names.h"
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static void try_task(const char *subject) {
     struct task_subject s;

@@ -2,21 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/clock.h"
-
-#define REQUIRE(condition) \
-    do {                   \
-        if (!(condition)) \
-            abort();       \
-    } while (0)
 
 static void check_time(const char *s)
 {
     int64_t ns, back;
     char buf[32];
     if (clock_parse_rfc3339(s, &ns)) {
-        REQUIRE(strlen(clock_format_rfc3339(ns, buf)) == 30);
-        REQUIRE(clock_parse_rfc3339(buf, &back) && back == ns);
+        CHECK(strlen(clock_format_rfc3339(ns, buf)) == 30);
+        CHECK(clock_parse_rfc3339(buf, &back) && back == ns);
     }
 }
 
@@ -25,9 +20,9 @@ static void check_duration(const char *s)
     int64_t ms, back;
     char buf[48];
     if (clock_parse_duration(s, INT64_MAX, &ms)) {
-        REQUIRE(ms >= 0);
-        REQUIRE(clock_parse_duration(clock_format_duration(ms, buf), ms, &back) && back == ms);
-        REQUIRE(ms == 0 || !clock_parse_duration(s, ms - 1, &back));
+        CHECK(ms >= 0);
+        CHECK(clock_parse_duration(clock_format_duration(ms, buf), ms, &back) && back == ms);
+        CHECK(ms == 0 || !clock_parse_duration(s, ms - 1, &back));
     }
 }
 
@@ -36,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *s = malloc(size + 1), buf[32];
-    REQUIRE(s != NULL);
+    CHECK(s != NULL);
     memcpy(s, data, size);
     s[size] = '\0';
     check_time(s);
@@ -45,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t ns, back;
     if (size >= sizeof(ns)) { /* any number is a time that can be written */
         memcpy(&ns, data, sizeof(ns));
-        REQUIRE(clock_parse_rfc3339(clock_format_rfc3339(ns, buf), &back) && back == ns);
+        CHECK(clock_parse_rfc3339(clock_format_rfc3339(ns, buf), &back) && back == ns);
     }
     return 0;
 }

@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <nats/nats.h>
 #include <poll.h>
 #include <signal.h>
@@ -189,6 +191,11 @@ static void a_stopped_command_ends_with_its_children(void **state)
     assert_true(j->kill_ms > 0);
     job_kill(j);
     assert_string_equal(run(j, buf), "-NAK");
+    /* What it started is ours to bury now, and none of it may live. */
+    int status;
+    while (waitpid(-group, &status, 0) > 0)
+        assert_true(WIFSIGNALED(status));
+    assert_int_equal(errno, ECHILD);
     assert_int_equal(kill(-group, 0), -1);
 }
 
@@ -279,6 +286,7 @@ static void lapsed_pulls_are_forgotten(void **state)
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (nats_Open(-1) != NATS_OK)
         return 1;
     const struct CMUnitTest tests[] = {

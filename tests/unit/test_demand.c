@@ -150,6 +150,19 @@ static void undelivered_hand_offs_use_up_the_next_pull(void **state)
     demand_forget(&d);
 }
 
+static void an_info_taken_in_the_middle_says_nothing(void **state)
+{
+    (void) state;
+    struct demand d = {0};
+    ask(&d, 5, 0);
+    demand_reconcile(&d, 1, 3, BATCH, 0); /* the three are on their way to the pull that waits */
+    assert_int_equal(d.count, 1);
+    assert_int_equal(demand_grantable(&d, BATCH, 1000, 0), 5);
+    ask(&d, 2, 0); /* and take nothing from the next one */
+    assert_int_equal(demand_grantable(&d, BATCH, 1000, 0), 7);
+    demand_forget(&d);
+}
+
 static void an_info_adds_pulls_that_were_not_heard(void **state)
 {
     (void) state;
@@ -167,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(an_info_taken_in_the_middle_says_nothing),
         cmocka_unit_test(pulls_take_turns),
         cmocka_unit_test(a_greedy_pull_gets_one_batch),
         cmocka_unit_test(a_saturated_head_holds_the_turn),

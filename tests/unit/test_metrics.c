@@ -62,6 +62,62 @@ static void text_is_what_prometheus_reads(void **state)
     free(text);
 }
 
+static void real_values_and_what_nobody_can_tell(void **state)
+{
+    (void)state;
+    struct metric *busy = metrics_get(METRIC_REAL, "ax_busy_ratio", "Busy.", "pool=\"email\"");
+    struct metric *whole = metrics_get(METRIC_REAL, "ax_busy_ratio", "Busy.", "pool=\"other\"");
+    struct metric *gone = metrics_get(METRIC_GAUGE, "ax_gone", "Gone.", "");
+    metric_set_real(busy, 0.25);
+    metric_set_real(whole, 1);
+    metric_set(gone, 3);
+    metric_hide(gone, true);
+    size_t bytes = 0;
+    char *text = metrics_text(&bytes);
+    assert_non_null(strstr(text, "# HELP ax_busy_ratio Busy.\n# TYPE ax_busy_ratio gauge\n"
+                                 "ax_busy_ratio{pool=\"email\"} 0.25\nax_busy_ratio{pool=\"other\"} 1\n"));
+    assert_null(strstr(text, "ax_gone"));
+    free(text);
+    metric_hide(busy, true); /* the first of its name: the next one gets the head */
+    metric_hide(gone, false);
+    text = metrics_text(&bytes);
+    assert_non_null(strstr(text, "# TYPE ax_busy_ratio gauge\nax_busy_ratio{pool=\"other\"} 1\n"));
+    assert_non_null(strstr(text, "ax_gone 3\n"));
+    free(text);
+}
+
+static void histogram_counts_and_reckons(void **state)
+{
+    (void)state;
+    struct metric *h = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "Run time.", "pool=\"email\"");
+    assert_int_equal(metric_quantile_ns(h, 0.5), -1);
+    for (int i = 0; i < 90; i++) {
+        metric_observe_ns(h, 4000000); /* 4 ms: between 2 and 5 */
+    }
+    for (int i = 0; i < 9; i++) {
+        metric_observe_ns(h, 2000000000); /* 2 s: between 1 and 2.5 */
+    }
+    metric_observe_ns(h, 7200000000000); /* 2 h: beyond the last */
+    metric_observe_ns(h, -5);            /* a clock that was set back counts as nothing */
+    assert_int_equal(metric_value(h), 101);
+    int64_t p50 = metric_quantile_ns(h, 0.5), p95 = metric_quantile_ns(h, 0.95);
+    assert_true(p50 > 2000000 && p50 < 5000000);
+    assert_true(p95 > 1000000000 && p95 < 2500000000);
+    assert_true(metric_quantile_ns(h, 1) == 3600000000000);
+    size_t bytes = 0;
+    char *text = metrics_text(&bytes);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "# TYPE ax_run_seconds histogram\n"
+                                 "ax_run_seconds_bucket{pool=\"email\",le=\"0.001\"} 1\n"
+                                 "ax_run_seconds_bucket{pool=\"email\",le=\"0.002\"} 1\n"
+                                 "ax_run_seconds_bucket{pool=\"email\",le=\"0.005\"} 91\n"));
+    assert_non_null(strstr(text, "ax_run_seconds_bucket{pool=\"email\",le=\"3600\"} 100\n"
+                                 "ax_run_seconds_bucket{pool=\"email\",le=\"+Inf\"} 101\n"
+                                 "ax_run_seconds_sum{pool=\"email\"} 7218.36\n"
+                                 "ax_run_seconds_count{pool=\"email\"} 101\n"));
+    free(text);
+}
+
 static void label_values_are_escaped(void **state)
 {
     (void)state;
@@ -113,7 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_name_and_labels_are_one_metric),
         cmocka_unit_test(text_is_what_prometheus_reads),
-        cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(real_values_and_what_nobody_can_tell),
+        cmocka_unit_test(histogram_counts_and_reckons), cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(threads_lose_no_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,7 @@ static void defaults(void **state) {
     assert_int_equal(o.replicas, 1);
     assert_int_equal(o.inflight, 16384);
     assert_int_equal(o.filter_entries, 200000);
+    assert_int_equal(o.lease_ttl_ms, 5000);
     assert_false(o.strict_pools);
 }
 
@@ -98,6 +99,19 @@ static void flags_and_environment_reach_their_fields(void **state) {
     }
     struct options o;
     int first;
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, "--lease-ttl", "1m"), AX_OK);
+    assert_int_equal(o.lease_ttl_ms, 60000);
+    setenv("AX_LEASE_TTL", "1500ms", 1);
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL), AX_OK);
+    assert_int_equal(o.lease_ttl_ms, 1500);
+    unsetenv("AX_LEASE_TTL");
+    struct problem p = {0};
+    static char *const wrong[] = {"999ms", "61s", "5", "", "fast"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p, "--lease-ttl", wrong[i]), AX_E_INVALID);
+        assert_non_null(strstr(p.text, "--lease-ttl"));
+        assert_non_null(strstr(p.text, "1s to 1m"));
+    }
     assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--strict-pools", "-s", "nats://x"), AX_OK);
     assert_true(o.strict_pools);
     assert_string_equal(o.server, "nats://x");

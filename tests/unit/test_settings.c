@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,18 @@ static void check_same(const struct settings *a, const struct settings *b)
     assert_int_equal(a->backoff_cap_ms, b->backoff_cap_ms);
     assert_int_equal(a->max_timeouts, b->max_timeouts);
     assert_int_equal(a->window_ms, b->window_ms);
+    assert_int_equal(a->paused, b->paused);
+    assert_int_equal(a->adaptive, b->adaptive);
+    assert_true(a->rate_floor == b->rate_floor && a->tolerance == b->tolerance && a->fail_ratio == b->fail_ratio);
+    assert_true(a->group_rate == b->group_rate);
+    assert_true(a->group_burst == b->group_burst);
+    assert_int_equal(a->group_concurrency, b->group_concurrency);
+    assert_int_equal(a->group_weight, b->group_weight);
+    assert_int_equal(a->group_weights.count, b->group_weights.count);
+    for (int i = 0; i < a->group_weights.count; i++) {
+        assert_string_equal(a->group_weights.list[i].group, b->group_weights.list[i].group);
+        assert_int_equal(a->group_weights.list[i].weight, b->group_weights.list[i].weight);
+    }
 }
 
 /* Refused, *s untouched, and the message holds each of the words. */
@@ -69,6 +82,7 @@ static void empty_is_all_defaults(void **state)
     assert_int_equal(want.backoff_cap_ms, 3600000);
     assert_int_equal(want.max_timeouts, 10);
     assert_int_equal(want.window_ms, 7 * DAY_MS);
+    assert_true(!want.adaptive && want.rate_floor == 0 && want.tolerance == 1.15 && want.fail_ratio == 0.1);
     assert_true(want.rate == 0 && want.burst == 1 && want.share == 0.05);
     memset(&s, 0x55, sizeof(s));
     assert_int_equal(settings_parse(&s, NULL, 0, NULL), AX_OK);
@@ -83,12 +97,60 @@ static void every_field_is_read(void **state)
     (void)state;
     struct settings s;
     assert_int_equal(parse(&s,
-                           "{\"rate\":50.5,\"burst\":12,\"batch\":1,\"share\":0.5,\"max_retry\":0,\"backoff\":\"1ms\","
-                           "\"backoff_cap\":\"1d\",\"max_timeouts\":1000,\"window\":\"1m\"}",
+                           "{\"rate\":50.5,\"burst\":12,\"adaptive\":true,\"rate_floor\":2,\"tolerance\":1.5,\"fail_ratio\":1,\"batch\":1,\"share\":0.5,\"max_retry\":0,\"backoff\":\"1ms\","
+                           "\"backoff_cap\":\"1d\",\"max_timeouts\":1000,\"window\":\"1m\",\"paused\":true,\"group_rate\":5,\"group_burst\":2,"
+                           "\"group_concurrency\":4,\"group_weight\":2,\"group_weights\":{\"acme\":3,\"a b\":100}}",
                            NULL),
                      AX_OK);
-    const struct settings want = {50.5, 12, 1, 0.5, 0, 1, DAY_MS, 1000, 60000};
+    const struct settings want = {.rate = 50.5, .burst = 12, .adaptive = true, .rate_floor = 2, .tolerance = 1.5,
+                                  .fail_ratio = 1, .batch = 1, .share = 0.5, .max_retry = 0, .backoff_ms = 1,
+                                  .backoff_cap_ms = DAY_MS, .max_timeouts = 1000, .window_ms = 60000, .paused = true,
+                                  .group_rate = 5, .group_burst = 2, .group_concurrency = 4, .group_weight = 2,
+                                  .group_weights = {2, {{"acme", 3}, {"a b", 100}}}};
     check_same(&s, &want);
+    assert_int_equal(settings_weight(&s, "acme"), 3);
+    assert_int_equal(settings_weight(&s, "other"), 2);
+    assert_int_equal(settings_weight(&s, NULL), 2);
+}
+
+static void groups(void **state)
+{
+    (void)state;
+    struct settings s;
+    struct problem p = {0};
+    settings_default(&s);
+    assert_false(settings_limit_groups(&s));
+    assert_int_equal(settings_set(&s, "group_rate", "50", &p), AX_OK);
+    assert_true(s.group_burst == 10);
+    assert_true(settings_limit_groups(&s));
+    assert_int_equal(settings_set(&s, "group_weights", "{\"acme\":3}", &p), AX_OK);
+    assert_int_equal(settings_weight(&s, "acme"), 3);
+    static const char *const bad[] = {"3", "acme:3", "[]", "{\"acme\":0}", "{\"acme\":101}", "{\"acme\":1.5}", "{\"\":1}",
+                                      "{\" acme\":1}", "{\"a\\nb\":1}", "{\"a\":1,\"a\":2}", "{\"acme\":\"3\"}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (settings_set(&s, "group_weights", bad[i], &p) != AX_E_INVALID || strstr(p.text, "group_weights") == NULL) {
+            fail_msg("%s: %s", bad[i], p.text);
+        }
+        assert_int_equal(settings_weight(&s, "acme"), 3);
+    }
+    char many[4000] = "{", name[80];
+    for (int i = 0; i <= SETTINGS_WEIGHTS_MAX; i++) {
+        if (i == SETTINGS_WEIGHTS_MAX) {
+            many[strlen(many) - 1] = '}';
+            assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_OK);
+            assert_int_equal(settings_weight(&s, "g127"), 100);
+            many[strlen(many) - 1] = ',';
+        }
+        snprintf(name, sizeof name, "\"g%d\":100,", i);
+        strcat(many, name);
+    }
+    many[strlen(many) - 1] = '}';
+    assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_E_INVALID);
+    memset(name, 'x', sizeof name);
+    snprintf(many, sizeof many, "{\"%.64s\":7}", name);
+    assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_OK);
+    snprintf(many, sizeof many, "{\"%.65s\":7}", name);
+    assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_E_INVALID);
 }
 
 static void burst_follows_the_rate(void **state)
@@ -131,6 +193,12 @@ static void out_of_range_names_the_field(void **state)
     check_refused("{\"backoff\":\"61m\"}", "backoff: \"61m\"", "\"1h\"");
     check_refused("{\"backoff_cap\":\"25h\"}", "backoff_cap", "\"1d\"");
     check_refused("{\"max_timeouts\":1001}", "max_timeouts", "1000");
+    check_refused("{\"adaptive\":1}", "adaptive: 1", "true or false");
+    check_refused("{\"rate_floor\":-1}", "rate_floor: -1", "from 0 to 1000000");
+    check_refused("{\"tolerance\":1}", "tolerance: 1", "from 1.02 to 10");
+    check_refused("{\"fail_ratio\":0}", "fail_ratio: 0", "from 0.01 to 1");
+    check_refused("{\"paused\":1}", "paused: 1", "true or false");
+    check_refused("{\"paused\":\"yes\"}", "paused: \"yes\"", "true or false");
     check_refused("{\"window\":\"59s\"}", "window", "\"1m\"");
     check_refused("{\"window\":\"8d\"}", "window", "\"7d\"");
     check_refused("{\"batch\":[1]}", "batch: [1]", NULL);
@@ -232,6 +300,8 @@ static void format_comes_back(void **state)
     check_format(&s, "{\"rate\":50}");
     assert_int_equal(parse(&s, "{\"rate\":50,\"burst\":10,\"share\":0.07,\"window\":\"36h\"}", NULL), AX_OK);
     check_format(&s, "{\"rate\":50,\"share\":0.07,\"window\":\"1d12h\"}");
+    assert_int_equal(parse(&s, "{\"group_rate\":50,\"group_weights\":{\"acme\":3}}", NULL), AX_OK);
+    check_format(&s, "{\"group_rate\":50,\"group_weights\":{\"acme\":3}}");
     const char *other = "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}";
     assert_int_equal(parse(&s, other, NULL), AX_OK);
     check_format(&s, other);
@@ -239,11 +309,19 @@ static void format_comes_back(void **state)
     for (int i = 0; i < 2000; i++) {
         s = (struct settings){.rate = drand48() * 1e6,
                               .burst = 1 + drand48() * 999999,
+                              .adaptive = lrand48() % 2,
+                              .rate_floor = lrand48() % 2 ? drand48() * 1e6 : 0,
+                              .tolerance = 1.02 + drand48() * 8.98,
+                              .fail_ratio = 0.01 + drand48() * 0.99,
                               .batch = 1 + lrand48() % 1000,
                               .share = drand48() / 2,
                               .max_retry = (int32_t)(lrand48() % 1001),
                               .backoff_ms = 1 + lrand48() % 3600000,
                               .backoff_cap_ms = 1 + lrand48() % DAY_MS,
+                              .group_rate = lrand48() % 2 ? drand48() * 1e6 : 0,
+                              .group_burst = 1 + drand48() * 999999,
+                              .group_concurrency = lrand48() % 1000001,
+                              .group_weight = 1 + (int32_t)(lrand48() % 100),
                               .max_timeouts = (uint32_t)(lrand48() % 1001),
                               .window_ms = 60000 + lrand48() % (7 * DAY_MS - 60000)};
         check_format(&s, NULL);
@@ -253,6 +331,7 @@ static void format_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups),
         cmocka_unit_test(empty_is_all_defaults),        cmocka_unit_test(every_field_is_read),
         cmocka_unit_test(burst_follows_the_rate),       cmocka_unit_test(out_of_range_names_the_field),
         cmocka_unit_test(odd_documents_are_refused),    cmocka_unit_test(set_takes_what_the_bucket_takes),

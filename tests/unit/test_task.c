@@ -275,6 +275,40 @@ static void at(void **state) {
     refused("Ax-Delay and Ax-At", "only one", "Ax-Delay", "5s", "Ax-At", "2030-01-31T09:00:00Z", NULL);
 }
 
+static void is_group_acme(const struct task *t) {
+    assert_string_equal(t->group, "acme, inc.");
+}
+
+static void group(void **state) {
+    (void)state;
+    char long_name[GROUP_MAX_BYTES + 2];
+    memset(long_name, 'g', sizeof long_name);
+    long_name[GROUP_MAX_BYTES] = '\0';
+    accepted("Ax-Group", "acme, inc.", is_group_acme);
+    accepted("Ax-Group", long_name, NULL);
+    long_name[GROUP_MAX_BYTES] = 'g';
+    long_name[GROUP_MAX_BYTES + 1] = '\0';
+    refused("Ax-Group: ", "65 bytes", "Ax-Group", long_name, NULL);
+}
+
+static void ordered(void **state) {
+    (void)state;
+    natsMsg *msg = make("ax.submit.high.email", "body", "Ax-Group", "acme", "Ax-Ordered", "true", NULL);
+    struct task t;
+    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_true(t.ordered);
+    task_clear(&t);
+    natsMsg_Destroy(msg);
+    accepted("Ax-Ordered", "false", NULL);
+    refused("Ax-Ordered: ", "true or false", "Ax-Ordered", "yes", NULL);
+    refused("Ax-Ordered is given without Ax-Group", "", "Ax-Ordered", "true", NULL);
+    refused("Ax-Ordered and Ax-Delay", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-Delay", "5s", NULL);
+    refused("Ax-Ordered and Ax-At", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-At",
+            "2030-01-31T09:00:00Z", NULL);
+    refused("Ax-Ordered and Ax-Cron", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-Cron", "@hourly",
+            "Ax-Key", "k", NULL);
+}
+
 static void is_timeout_1s(const struct task *t) {
     assert_int_equal(t->timeout_ms, 1000);
 }
@@ -532,6 +566,8 @@ static void stored_task_comes_back_as_written(void **state) {
                      .priority = "high",
                      .pool = "email",
                      .key = "order 1",
+                     .group = "acme",
+                     .ordered = true,
                      .attempt = 3,
                      .timeouts = 2,
                      .max_retry = 5,
@@ -571,6 +607,8 @@ static void stored_task_comes_back_as_written(void **state) {
         assert_string_equal(back.priority, "high");
         assert_string_equal(back.pool, "email");
         assert_string_equal(back.key, "order 1");
+        assert_string_equal(back.group, "acme");
+        assert_true(back.ordered);
         assert_int_equal(back.attempt, 3);
         assert_int_equal(back.timeouts, 2);
         assert_int_equal(back.max_retry, 5);
@@ -707,6 +745,11 @@ static void size_leaves_room_for_ax(void **state) {
     assert_non_null(strstr(p.text, "body of 7927 bytes"));
     assert_non_null(strstr(p.text, "at most 7952"));
     assert_non_null(strstr(p.text, "max_payload of 10000"));
+    t.group = "abc"; /* "Ax-Group: abc" and CRLF: 15 */
+    t.body_bytes -= 15;
+    assert_int_equal(task_check_size(&t, 10000, &p), AX_E_TOO_LONG);
+    t.body_bytes--;
+    assert_int_equal(task_check_size(&t, 10000, &p), AX_OK);
     t.body_bytes = 0;
     assert_int_equal(task_check_size(&t, 100, &p), AX_E_TOO_LONG);
     assert_non_null(strstr(p.text, "at most 0"));
@@ -772,6 +815,8 @@ int main(void) {
         cmocka_unit_test(delay),
         cmocka_unit_test(at),
         cmocka_unit_test(expires),
+        cmocka_unit_test(group),
+        cmocka_unit_test(ordered),
         cmocka_unit_test(timeout),
         cmocka_unit_test(cron),
         cmocka_unit_test(cron_overlap_and_key),

@@ -140,12 +140,14 @@ static void time_fields(void **state) {
     m.time_zone = "UTC";
     m.overlap = "queue";
     m.timeout = "5m";
+    m.group = "acme";
     m.key = "k";
     unpacked = accepted(&m, &t, &packed);
     assert_string_equal(t.cron, "0 * * * * *");
     assert_string_equal(t.time_zone, "UTC");
     assert_int_equal(t.overlap, TASK_OVERLAP_QUEUE);
     assert_int_equal(t.timeout_ms, 300000);
+    assert_string_equal(t.group, "acme");
     done(&t, unpacked, &packed);
 }
 
@@ -181,6 +183,9 @@ static void bad_fields_are_named(void **state) {
     REFUSED("cron", "printable", m.cron = "* \n *"; m.key = "k");
     REFUSED("cron is given without key", "needs a key", m.cron = "* * *");
     REFUSED("timeout", "\"999ms\"", m.timeout = "999ms");
+    REFUSED("group", "1 to 64", m.group = "12345678901234567890123456789012345678901234567890123456789012345");
+    REFUSED("ordered is given without group", "", m.ordered = 1);
+    REFUSED("ordered and delay", "order of acceptance", m.ordered = 1; m.group = "a"; m.delay = "1s");
     REFUSED("overlap", "skip or queue", m.overlap = "both");
     REFUSED("overlap", "without cron", m.overlap = "skip");
     REFUSED("time_zone", "without cron", m.time_zone = "UTC");
@@ -258,6 +263,7 @@ static void nul_in_text_is_refused(void **state) {
         const char *says;
     } cases[] = {
         {"\x6a\x03" "a\0b", 5, "overlap"},       {"\x72\x03" "1s\0", 5, "timeout"},
+        {"\x7a\x03" "a\0b", 5, "group"},
         {"\x12\x03" "a\0b", 5, "key"},           {"\x12\x01\0", 3, "key"},
         {"\x1a\x03" "a\0b", 5, "priority"},      {"\x22\x03" "a\0b", 5, "pool"},
         {"\x32\x03" "1s\0", 5, "backoff"},       {"\x3a\x03" "1s\0", 5, "delay"},
