@@ -27,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ax")
 SANITIZE = os.environ.get("AX_SANITIZE", "")
 SLOW = float(os.environ.get("AX_TEST_SLOW") or (4 if SANITIZE else 1))
+LEASE_TTL = 5 if SANITIZE else 2  # s: a killed dispatcher's pools wait for so long
 QUEUES = {"high": "AX_HIGH", "normal": "AX_NORMAL", "low": "AX_LOW"}
 
 try:
@@ -179,6 +180,35 @@ class Daemon(Process):
         return sum(map(float, values)) if values else None
 
 
+def page_records(data):
+    """The records in a page (ax.v1.RecordPage of schemas/ax/v1/record.proto): task, attempt, fence, finished_ns of each."""
+    def fields(data):
+        at = 0
+
+        def varint():
+            nonlocal at
+            value = shift = 0
+            while True:
+                byte = data[at]
+                at += 1
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    return value
+        while at < len(data):
+            tag = varint()
+            if tag & 7 == 0:
+                yield tag >> 3, varint()
+            else:
+                assert tag & 7 == 2, "not a page"
+                size = varint()
+                at += size
+                yield tag >> 3, data[at - size:at]
+    names = {1: "task", 2: "attempt", 3: "fence", 4: "finished_ns"}
+    found = [{names[n]: value for n, value in fields(entry)} for number, entry in fields(data) if number == 2]
+    return [{"attempt": 0, "fence": 0, **r, "task": r["task"].decode()} for r in found]
+
+
 class Task:
     """A hand-off as its worker sees it."""
 
@@ -191,6 +221,7 @@ class Task:
         tokens = msg.reply.split(".")
         at = 4 if len(tokens) == 9 else 6  # both forms of ack subject
         self.delivered, self.fence = int(tokens[at]), int(tokens[at + 1])
+        self.stored = int(tokens[at + 3]) / 1e9  # by the server's clock: when it was handed over
         self.started = time.monotonic()
         self.ended = None
         self.worker = None
@@ -292,10 +323,13 @@ class Ax:
         self.url = f"nats://127.0.0.1:{self.port}"
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("NATS_", "AX_"))}
         self.env.update(NATS_URL=self.url, HOME=self.directory, XDG_CONFIG_HOME=self.directory)
+        self.env["AX_LEASE_TTL"] = f"{LEASE_TTL}s"
         self.max_payload = max_payload
         self.ack_v2 = os.environ.get("AX_TEST_ACK_V2") == "1" if ack_v2 is None else ack_v2
         self.config = config
+        self.connect_options = {}  # of nats.connect, for servers that ask who comes
         self.processes, self.workers, self.connections = [], [], []
+        self._paged, self._alone = {}, set()
 
     # ---- life
 
@@ -308,6 +342,17 @@ class Ax:
         return self
 
     async def _start(self):
+        await self.start_server()
+        self.nc = await self.connect("test")
+        self.js = self.nc.jetstream()
+        self.ingresses = [self.daemon("ax-ingress", i, self.ingress_args) for i in range(self.counts[0])]
+        self.dispatches = [self.daemon("ax-dispatch", i, self.dispatch_args) for i in range(self.counts[1])]
+        self.ingress = self.ingresses[0] if self.ingresses else None
+        self.dispatch = self.dispatches[0] if self.dispatches else None
+        for d in self.ingresses + self.dispatches:
+            await d.ready()
+
+    async def start_server(self):
         conf = os.path.join(self.directory, "nats.conf")
         with open(conf, "w") as f:
             f.write(f'listen: "127.0.0.1:{self.port}"\nserver_name: ax-test\n'
@@ -320,14 +365,10 @@ class Ax:
             f.write(self.config + "\n")
         self.server = self.spawn("nats-server", [need("nats-server", "AX_NATS_SERVER"), "-c", conf])
         await self.server_ready()
-        self.nc = await self.connect("test")
-        self.js = self.nc.jetstream()
-        self.ingresses = [self.daemon("ax-ingress", i, self.ingress_args) for i in range(self.counts[0])]
-        self.dispatches = [self.daemon("ax-dispatch", i, self.dispatch_args) for i in range(self.counts[1])]
-        self.ingress = self.ingresses[0] if self.ingresses else None
-        self.dispatch = self.dispatches[0] if self.dispatches else None
-        for d in self.ingresses + self.dispatches:
-            await d.ready()
+
+    def servers(self):
+        """URLs of all servers a client may connect to."""
+        return [self.url]
 
     def spawn(self, name, argv, env=None):
         process = Process(name, argv, {**self.env, **(env or {})}, self.directory)
@@ -342,7 +383,8 @@ class Ax:
     async def server_ready(self):
         async def check():
             assert self.server.running(), "nats-server ended"
-            nc = await nats.connect(self.url, allow_reconnect=False, connect_timeout=2, error_cb=_quiet)
+            nc = await nats.connect(self.url, allow_reconnect=False, connect_timeout=2, error_cb=_quiet,
+                                    **self.connect_options)
             try:
                 await nc.request("$JS.API.INFO", b"", timeout=2)
             finally:
@@ -351,8 +393,9 @@ class Ax:
         await eventually(check, 20, "nats-server with JetStream ready")
 
     async def connect(self, name="test"):
-        nc = await nats.connect(self.url, name=name, max_reconnect_attempts=-1, reconnect_time_wait=0.05,
-                                connect_timeout=5, error_cb=_quiet, disconnected_cb=_quiet_none, pending_size=1 << 26)
+        nc = await nats.connect(self.servers(), name=name, max_reconnect_attempts=-1, reconnect_time_wait=0.05,
+                                connect_timeout=5, error_cb=_quiet, disconnected_cb=_quiet_none, pending_size=1 << 26,
+                                **self.connect_options)
         self.connections.append(nc)
         return nc
 
@@ -461,8 +504,36 @@ class Ax:
         reply = await self.api(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
         return reply["state"].get("subjects") or {}
 
+    async def pages(self):
+        """Pages of records in KV_AX_DONE: subject, number of records."""
+        reply = await self.api("STREAM.INFO.KV_AX_DONE", {"subjects_filter": "$KV.AX_DONE.page.*"})
+        assert "error" not in reply, reply
+        return {s: int(s.split(".")[3].split("-")[0]) for s in reply["state"].get("subjects") or {}}, reply["state"]["messages"]
+
+    async def recorded(self):
+        """Ids of all tasks that have a record, under their own subject or in a page; a task may have several."""
+        pages, messages = await self.pages()
+        for subject in [s for s in pages if s not in self._paged]:
+            page = await self.last("KV_AX_DONE", subject)
+            if page:
+                self._paged[subject] = {r["task"] for r in page_records(page[1])}
+        if messages - len(pages) != len(self._alone):
+            reply = await self.api("STREAM.INFO.KV_AX_DONE", {"subjects_filter": "$KV.AX_DONE.*"})
+            self._alone = {s.split(".")[2] for s in reply["state"].get("subjects") or {}}
+        return self._alone.union(*(ids for subject, ids in self._paged.items() if subject in pages))
+
     async def done(self):
-        return await self.messages("KV_AX_DONE")
+        """Number of tasks that have a record."""
+        return len(await self.recorded())
+
+    async def record(self, task):
+        """The newest message that records this task, under its own subject or in a page; None: there is none."""
+        found = [await self.last("KV_AX_DONE", f"$KV.AX_DONE.{task}")]
+        await self.recorded()
+        for subject, ids in self._paged.items():
+            if task in ids:
+                found.append(await self.last("KV_AX_DONE", subject))
+        return max((m for m in found if m), key=lambda m: m[2], default=None)
 
     async def unfinished(self):
         return await self.messages("AX_HIGH", "AX_NORMAL", "AX_LOW", "AX_LATER", "AX_SPILL")
@@ -597,10 +668,10 @@ async def _quiet_none():
     pass
 
 
-def run(test, seconds=110, **options):
+def run(test, seconds=110, make=Ax, **options):
     """Runs test(ax) with a deadline and ends the process: 0, 1, or 77 when something it needs is missing."""
     async def main():
-        async with Ax(**options) as ax:
+        async with make(**options) as ax:
             await asyncio.wait_for(test(ax), seconds * SLOW)
             for d in ax.ingresses + ax.dispatches:
                 assert d.p is None or d.running(), f"{d.name} ended with {d.p.returncode}"

@@ -1,7 +1,10 @@
 # ax dead (ls, show, retry, drop) and ax pool (add, set, ls), and what they say when something is in the way.
 # ctest: sanitize=address
 import asyncio
+import calendar
 import json
+import re
+import time
 
 from harness import SLOW, eventually, own, run
 
@@ -38,7 +41,9 @@ async def pools(ax):
     assert set(listed) >= {"email", "other"}, listed
     assert listed["email"]["settings"] == {"burst": 100, "backoff": "100ms"}, listed
     assert listed["email"]["ack_wait_ms"] == 30000 and listed["email"]["queues"]["high"]["unfinished"] == 0, listed
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", listed["email"]["leader"]), listed
     table = (await good(ax, "pool", "ls")).splitlines()
+    assert listed["email"]["leader"] in table[[line.split()[0] for line in table].index("email")], table
     assert table[0].split()[:4] == ["pool", "high", "normal", "low"], table
 
     for wrong, code, text in ((["add", "email"], 1, "there already"), (["set", "nowhere", "rate=1"], 1, "not there"),
@@ -68,7 +73,9 @@ async def test(ax):
     await ax.settled(0, dead=4)
 
     listed = await letters(ax)
-    assert [d["key"] for d in listed if d["key"]] == ["key 0", "key 1", "key 2"], listed
+    # In the order in which they died: the worker has them all at once.
+    assert sorted(d["key"] for d in listed if d["key"]) == ["key 0", "key 1", "key 2"], listed
+    assert [d["seq"] for d in listed] == sorted(d["seq"] for d in listed), listed
     assert all("no such address" in d["reason"] and d["pool"] == "email" and d["died"] for d in listed), listed
     assert len(await letters(ax, "--limit", "2")) == 2
     assert await letters(ax, "elsewhere") == [] and len(await letters(ax, "email")) == 4
@@ -123,6 +130,21 @@ async def test(ax):
     await good(ax, "dead", "retry", task)
     assert await empty(ax) and (await ax.subjects("AX_HIGH")) == {f"ax.queue.high.email.{task}": 1}
 
+    # A letter whose attempt is only just being released (dispatch died after writing it): deleting it would lose the task.
+    subject = f"ax.queue.high.email.{task}"
+    reply = await ax.nc.request("$JS.API.STREAM.MSG.GET.AX_HIGH", json.dumps({"last_by_subj": subject}).encode())
+    there = json.loads(reply.data)["message"]
+    seconds, _, fraction = there["time"].rstrip("Z").partition(".")
+    ns = calendar.timegm(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(fraction.ljust(9, "0") or 0)
+    await ax.js.publish(f"ax.dead.email.{task}", b"twice", headers={
+        "Ax-Priority": "high", "Ax-Key": "twice", "Nats-Msg-Id": f"{task}.AX_HIGH.{there['seq']}.{ns}.dead"})
+    code, out, err = await cli(ax, "dead", "retry", task)
+    assert code == 75 and "released" in err and len(await letters(ax)) == 1, (code, out, err)
+    assert (await ax.subjects("AX_HIGH")) == {subject: 1}
+    await ax.js.delete_msg("AX_HIGH", there["seq"])
+    await good(ax, "dead", "retry", task)
+    assert await empty(ax) and (await ax.subjects("AX_HIGH")) == {subject: 1}
+
     # A letter of a priority that is no more: named, kept, and put elsewhere on demand.
     await ax.js.publish("ax.dead.email.lost1", b"lost", headers={"Ax-Priority": "urgent"})
     code, out, err = await cli(ax, "dead", "retry", "lost1")
@@ -135,7 +157,7 @@ async def test(ax):
 
 
 async def is_done(ax, task):
-    return await ax.last("KV_AX_DONE", f"$KV.AX_DONE.{task}") is not None
+    return await ax.record(task) is not None
 
 
 async def done_are(ax, n):

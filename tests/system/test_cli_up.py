@@ -79,6 +79,10 @@ async def run_task(ax, url, key):
         sub = await js.pull_subscribe_bind("default", stream="AX_WORK")
         msg = (await sub.fetch(1, timeout=30 * SLOW))[0]
         await msg.ack()
+
+        async def ended():
+            return (await js.stream_info("AX_HIGH")).state.messages == 0
+        await eventually(ended, 30, f"task {key} has ended")
     finally:
         await nc.close()
 

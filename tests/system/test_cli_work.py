@@ -1,7 +1,6 @@
 # ax work: exit codes to receipts, the environment, renewals while a command runs, slots, SIGTERM, superseded attempts,
 # a restart of the server, a consumer deleted under it.
 # ctest: sanitize=address
-# ctest: ack-v2
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 # ax submit --cron and ax cron: ls, show, pause, resume, rm, run-now, and replacing a schedule by submitting it again.
 # ctest: timeout=150
-# ctest: sanitize=address
-# ctest: serial
+# ctest: timed
 import asyncio
 import json
 
@@ -86,7 +85,7 @@ async def test(ax):
     assert fired["state"] == "fired" and len(fired["task"]) == 32, fired
     task = await eventually(lambda: worker.starts and worker.starts[0], 10, "run-now runs")
     assert task.id == fired["task"] and task.key.startswith("nightly@20") and task.body == b"body", task.headers
-    await eventually(lambda: ax.last("KV_AX_DONE", f"$KV.AX_DONE.{task.id}"), 10, "it is done")
+    await eventually(lambda: ax.record(task.id), 10, "it is done")
     shown = json.loads(await good(ax, "cron", "show", "nightly", "--pool", "email", "--json"))
     assert shown["last_task"] == task.id and shown["last_fired"], shown
     assert set(await schedules(ax)) == {"nightly", "hourly"}

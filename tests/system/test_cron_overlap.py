@@ -1,7 +1,7 @@
 # Overlap: skip (default) makes no task while the last one is unfinished, whether it waits, runs or is to be retried; queue
 # makes one for each firing.
 # ctest: timeout=150
-# ctest: serial
+# ctest: timed
 import asyncio
 import time
 

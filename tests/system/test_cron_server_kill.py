@@ -1,7 +1,7 @@
 # The server stops in order, is killed right after a firing, and is killed over one: each firing is one task, what was missed
 # is made up for by one, and a firing that the server had forgotten and repeats starts nothing.
 # ctest: timeout=180
-# ctest: serial
+# ctest: timed
 import time
 
 from harness import eventually, run
@@ -17,7 +17,7 @@ async def test(ax):
     async def firing(number, what):
         await eventually(lambda: len(worker.starts) >= number, EVERY + 15, what)
         task = worker.starts[number - 1]
-        await eventually(lambda: ax.last("KV_AX_DONE", f"$KV.AX_DONE.{task.id}"), 5, f"{what}: done")
+        await eventually(lambda: ax.record(task.id), 5, f"{what}: done")
 
     async def up():
         ax.server.start()

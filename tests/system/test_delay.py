@@ -1,6 +1,5 @@
 # A delayed task: accepted as `later`, visible there, its key refused while it waits, run at its time with all it was
 # given, and known as done afterwards. By delay, by time, by `ax submit`, in both forms.
-# ctest: sanitize=address
 import json
 import time
 

@@ -1,10 +1,10 @@
 # 20,000 tasks wait in AX_LATER: ingress and dispatch stay under 64 MiB each, and idle under 1% of a core; a restarted
 # ingress reads them back and knows their keys. tests/bench/lateness.py --waiting 200000 does the same with 200,000.
-# ctest: serial
+# ctest: timed
 import asyncio
 import time
 
-from harness import eventually, run
+from harness import SANITIZE, eventually, run
 from lateness import resources, submit_batches
 
 COUNT = 20000
@@ -31,7 +31,7 @@ async def test(ax):
             rss, now = resources(d)
             busy = (now - cpu) / (time.monotonic() - started)
             print(f"{d.name}{' restarted' if restarted else ''}: {rss / 2**20:.1f} MiB, {busy:.2%} of a core")
-            assert rss < 64 * 2**20, f"{d.name} uses {rss / 2**20:.1f} MiB with {COUNT} tasks waiting"
+            assert SANITIZE or rss < 64 * 2**20, f"{d.name} uses {rss / 2**20:.1f} MiB with {COUNT} tasks waiting"
             assert busy < 0.01, f"{d.name} uses {busy:.2%} of a core with {COUNT} tasks waiting"
         for key in ("t-0", f"t-{COUNT // 2}", f"t-{COUNT - 1}"):
             again = await ax.submit("x", key)

@@ -1,5 +1,5 @@
 # scripts/demo: ends with 0 and its table, leaves no process and no directory; and with 1 when the system is not right.
-# ctest: serial
+# ctest: timed
 import asyncio
 import os
 import signal

@@ -90,7 +90,7 @@ async def test(ax):
     # max_deliver is not the operator's: repaired, and said so.
     await ax.cli("consumer", "edit", "AX_WORK", "email", "--max-deliver", "5", "-f")
     await eventually(lambda: repaired(ax), 15, "max_deliver repaired")
-    assert "max_deliver" in ax.dispatch.log() + ax.ingress.log()
+    await eventually(lambda: "max_deliver" in ax.dispatch.log() + ax.ingress.log(), 5, "the log says so")
 
 
 async def asked(ax):

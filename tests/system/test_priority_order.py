@@ -21,7 +21,7 @@ async def test(ax):
         key = f"high-{round_number}"
         await ax.submit("x", key, "high")
         await ax.submit("x", f"normal-{round_number}", "normal")
-        await eventually(lambda: told(ax), 10, "the server has told dispatch of the high task")
+        await eventually(lambda: told(ax), 10, "the server has told dispatch of the high and the normal task")
         before = len(worker.starts)
         gate.release()
         await eventually(lambda: len(worker.starts) == before + 1, 10, "the next task started")
@@ -40,7 +40,7 @@ async def test(ax):
 
 async def told(ax):
     """Stored is not yet told: the server's consumers deliver on threads of their own, in no order among streams."""
-    return (await ax.consumer("AX_HIGH", "email"))["num_ack_pending"] == 1
+    return all([(await ax.consumer(stream, "email"))["num_ack_pending"] == 1 for stream in ("AX_HIGH", "AX_NORMAL")])
 
 
 run(test)

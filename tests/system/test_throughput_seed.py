@@ -4,10 +4,11 @@
 import asyncio
 import os
 
-from harness import eventually, run
+from harness import SANITIZE, eventually, run
 from tools import go_build
 
 COUNT, WORK_MS, WORKERS = 1000, 20, 4
+REACHED = 0.9 if SANITIZE else 0.98
 
 
 async def test(ax):
@@ -28,7 +29,7 @@ async def test(ax):
         possible = WORKERS / mean_s
         print(f"batch {batch}: {reached:.1f} tasks/s; {WORKERS} workers and {mean_s * 1e3:.2f} ms make {possible:.1f}/s")
         assert len(start) == COUNT
-        assert reached >= 0.98 * possible, f"batch {batch}: {reached / possible:.3f} of what the workers can do"
+        assert reached >= REACHED * possible, f"batch {batch}: {reached / possible:.3f} of what the workers can do"
         await ax.settled(COUNT * round_number, 20)
 
 

@@ -1,7 +1,7 @@
 # The host's wall clock goes back an hour and forward an hour under ingress and dispatch (libfaketime, preloaded into
 # those two): delays are still right, never early and at most 0.5 s late at p99. Monotonic clocks are left alone
 # (FAKETIME_DONT_FAKE_MONOTONIC): no step of a wall clock moves them.
-# ctest: serial
+# ctest: timed
 # ctest: timeout=180
 import random
 import time

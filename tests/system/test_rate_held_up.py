@@ -1,0 +1,38 @@
+# A start takes its token, is looked up or not, and is stored. When the server stands still for a while, all that was begun
+# meanwhile is stored at once afterwards: no window has more starts than the bucket allows for all that.
+# ctest: timed
+import asyncio
+
+from harness import SLOW, eventually, run
+
+RATE, BURST, TASKS, PAUSE_S = 50, 5, 300, 2
+
+
+async def held_up(ax, pool, looked_up):
+    await ax.pool(pool, {"rate": RATE, "burst": BURST}, ack_wait=30)
+    if looked_up:  # taken before the dispatcher led, which looks for the keys among dead letters, if there is one
+        await ax.js.publish(f"ax.dead.{pool}.x1", b"", headers={"Ax-Priority": "high"})
+    assert ax.dispatch.stop() == 0
+    await asyncio.gather(*(ax.submit("x", f"order-{i}" if looked_up else None, "normal", pool) for i in range(TASKS)))
+    ax.dispatch.start()
+    await ax.dispatch.ready()
+    worker = await ax.worker(pool, pulls=150)
+    await eventually(lambda: len(worker.starts) > 30, 20, "under way")
+    ax.server.pause()
+    await asyncio.sleep(PAUSE_S)
+    ax.server.resume()
+    await eventually(lambda: len(worker.finished) == TASKS, 40, "all done")
+    assert len(worker.starts) == TASKS
+    times = sorted(t.stored for t in worker.starts)
+    over = max(j - i - BURST - RATE * (b - a) for i, a in enumerate(times) for j, b in enumerate(times[i:], i))
+    print(f"{pool}: a window had {over:.1f} starts more than burst + rate·t + 1")
+    # The answers on their way at any time (2 × 25 ms), and the way to the server.
+    assert over <= RATE * 0.15 * SLOW, f"{pool}: a window had {over:.1f} starts more than burst + rate·t + 1"
+
+
+async def test(ax):
+    await held_up(ax, "email", False)
+    await held_up(ax, "sms", True)
+
+
+run(test)
