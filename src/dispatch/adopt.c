@@ -62,15 +62,15 @@ void pool_stop_adopting(struct pool *p)
 
 struct letters {
     struct pool *pool;
-    uint64_t epoch;
+    int64_t led_ns;
 };
 
 static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct letters *l = arg;
     (void) found;
-    if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->leadership.stored.epoch == l->epoch)
-        l->pool->ready_ns = 0;
+    if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->led_ns == l->led_ns)
+        l->pool->letters = false;
     free(l);
 }
 
@@ -79,12 +79,13 @@ static void look_for_letters(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
     char filter[SUBJECT_MAX_CHARS];
-    p->ready_ns = clock_ax_ns(&d->clock) + d->options->lease_ttl_ms * 1000000;
+    p->before_ns = clock_ax_ns(&d->clock) + d->options->lease_ttl_ms * 1000000;
+    p->letters = true;
     snprintf(filter, sizeof filter, "ax.dead.%s.>", p->name);
     struct letters *l = malloc(sizeof *l);
     if (l == NULL)
         return;
-    *l = (struct letters) {p, p->leadership.stored.epoch};
+    *l = (struct letters) {p, p->led_ns};
     if (pipeline_get(d->pipeline, STREAM_DEAD, filter, 1, WAIT_MS, on_letter, l) != AX_OK)
         free(l);
 }

@@ -19,6 +19,7 @@
 #define ANSWER_MIN_NS 10000000LL   /* lets the smoothed time grow from nothing */
 #define ANSWER_MAX_NS 1000000000LL /* no road to a server usually takes longer: what does is held up */
 #define ANSWER_WEIGHT 16           /* of about so many hand-offs: one pause moves it little */
+#define WAKES_NS 60000000000LL     /* the former leader, if it was paused: what it records later is read within seconds */
 
 static void pump_soon(void *arg)
 {
@@ -209,31 +210,30 @@ static void look_up_record(struct run *r)
         put_back(r);
 }
 
-static void on_caught_up(void *arg)
-{
-    struct run *r = arg;
-    if (!run_is_gone(r))
-        look_up_record(r);
-}
-
-/* Its record may be in a page that another dispatcher wrote after we read the bucket: that is read first. */
-static void look_up_newest_record(struct run *r)
-{
-    if (seen_when_caught_up(r->pool->dispatch, on_caught_up, r) != AX_OK)
-        put_back(r);
-}
-
 /* A retry, and what comes again, may have been ended by another dispatcher just now: such are few, and always looked up. */
 static bool may_have_ended_elsewhere(const struct run *r)
 {
     return r->task.attempt > 1 || r->again;
 }
 
-/* Taken by ingress before this dispatcher led: its key may lie among the dead letters of those who led before, and it may
- * itself, fed once more by a server that had forgotten that it was. */
+/* Taken by ingress before this dispatcher led, and by the former leader, perhaps, although a server that was killed and has
+ * forgotten that sends it as if it were new. */
 static bool is_from_before(const struct run *r)
 {
-    return r->task.submitted < r->pool->ready_ns;
+    return r->task.submitted < r->pool->before_ns;
+}
+
+/* Its key may lie among the dead letters of those who led before, and it may itself, fed once more by such a server. */
+static bool may_have_died_before(const struct run *r)
+{
+    return r->pool->letters && is_from_before(r);
+}
+
+/* The former leader heard its ack, and may be able to record that only now. */
+static bool may_be_recorded_now(const struct run *r)
+{
+    const struct pool *p = r->pool;
+    return is_from_before(r) && loop_now_ns(p->dispatch->loop) - p->led_ns < WAKES_NS;
 }
 
 /* Ended, perhaps, by what is known here: recorded, or dead. */
@@ -245,14 +245,25 @@ static bool may_have_ended(const struct run *r)
            (!name_is_keyed(r->task.id) && page_index_find(d->recent, r->task.id, found) > 0);
 }
 
-static void look_up_ended(struct run *r)
+static void on_caught_up(void *arg)
 {
-    if (may_have_ended_elsewhere(r))
-        look_up_newest_record(r);
-    else if (may_have_ended(r))
+    struct run *r = arg;
+    if (run_is_gone(r))
+        return;
+    if (may_have_ended_elsewhere(r) || may_have_ended(r))
         look_up_record(r);
     else
         publish(r);
+}
+
+/* Its record may be in a page that another dispatcher wrote after we read the bucket: then that is read first, once for all
+ * that wait for it. */
+static void look_up_ended(struct run *r)
+{
+    if (!may_have_ended_elsewhere(r) && !may_be_recorded_now(r))
+        on_caught_up(r);
+    else if (seen_when_caught_up(r->pool->dispatch, on_caught_up, r) != AX_OK)
+        put_back(r);
 }
 
 enum dead { DEAD_NOT, DEAD_LET_WAIT, DEAD_KEY };
@@ -327,10 +338,9 @@ void run_hand_off(struct run *r)
         run_bury(r, "expired");
         return;
     }
-    if (!may_have_ended_elsewhere(r) && !is_from_before(r) && !may_have_ended(r)) {
-        publish(r);
-        return;
-    }
     r->state = RUN_CHECKING;
-    look_up_dead_letter(r);
+    if (may_have_ended_elsewhere(r) || may_have_died_before(r) || may_have_ended(r))
+        look_up_dead_letter(r);
+    else
+        look_up_ended(r);
 }

@@ -118,8 +118,9 @@ struct pool {
     bool adopted;
     int64_t swept_ns;    /* monotonic: when AX_WORK was last read for what has no queue message any more */
     bool ready;          /* led, provisioned and adopted: may hand over */
-    int64_t ready_ns;    /* AX time: since when, and the time of a lease more, in which the former leader may still have written; 0:
-                          * there was no dead letter of the pool */
+    int64_t before_ns;   /* AX time: when that was, and the time of a lease more, in which the former leader may still have
+                          * written. Earlier tasks may have been with others before */
+    bool letters;        /* there may be dead letters that those wrote */
     uint64_t seen_need;  /* the reading of KV_AX_DONE that the filter's "no" needs (seen.h) */
     struct run *abandoned; /* an answer for them is still to come */
     bool info_pending;
