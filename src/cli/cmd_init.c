@@ -42,7 +42,7 @@ int cmd_init(struct cli *c)
     json_t *created = json_array(), *fewer = json_array();
     struct problem p = {0};
     struct priorities ps;
-    ax_err e = provision_streams(nc, (int)c->options.replicas, note_created, created, &p);
+    ax_err e = provision_streams(nc, (int)c->options.replicas, NULL, note_created, created, &p);
     if (!e)
         e = provision_priorities(nc, &ps, &p);
     if (!e)

@@ -256,7 +256,7 @@ static int provision(struct up *u)
     struct priorities ps;
     ax_err e = connect_open(&u->nc, &o, NULL, "ax up", NULL, &p);
     if (!e)
-        e = provision_streams(u->nc, 1, NULL, NULL, &p);
+        e = provision_streams(u->nc, 1, NULL, NULL, NULL, &p);
     if (!e)
         e = provision_priorities(u->nc, &ps, &p);
     if (!e)

@@ -13,6 +13,7 @@
 
 #define CREATE_TRIES 3
 #define CREATE_AGAIN_MS 500
+#define DELETE_SETTLES_MS 1000
 #define MIN_MAX_BYTES (16LL << 20)
 #define NS_PER_MINUTE 60000000000LL
 #define QUEUE_SUBJECT_PREFIX "ax.queue."
@@ -136,10 +137,10 @@ static ax_err each_page(natsConnection *nc, const char *what, const char *subjec
 static ax_err mark_present(void *arg, json_t *value, struct problem *p)
 {
     (void)p;
-    bool *present = arg;
+    uint64_t *present = arg;
     const char *name = json_string_value(value);
     for (int i = 0; name != NULL && i < provision_asset_count; i++) {
-        if (strcmp(name, provision_assets[i].name) == 0) present[i] = true;
+        if (strcmp(name, provision_assets[i].name) == 0) *present |= 1ULL << i;
     }
     return AX_OK;
 }
@@ -219,19 +220,30 @@ static ax_err create_stream(natsConnection *nc, const struct provision_asset *as
     }
 }
 
-ax_err provision_streams(natsConnection *nc, int replicas, void (*created)(void *arg, const char *stream), void *arg,
-                         struct problem *p)
+static ax_err find_streams(natsConnection *nc, uint64_t *present, struct problem *p)
 {
-    bool *present = calloc((size_t)provision_asset_count + 1, sizeof *present);
-    if (present == NULL) return problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-    ax_err err = each_page(nc, "STREAM.NAMES", NULL, "streams", mark_present, present, p);
+    *present = 0;
+    return each_page(nc, "STREAM.NAMES", NULL, "streams", mark_present, present, p);
+}
+
+ax_err provision_streams(natsConnection *nc, int replicas, uint64_t *seen, void (*created)(void *arg, const char *stream),
+                         void *arg, struct problem *p)
+{
+    uint64_t present;
+    ax_err err = find_streams(nc, &present, p);
+    if (err == AX_OK && seen != NULL && (*seen & ~present) != 0) {
+        poll(NULL, 0, DELETE_SETTLES_MS);
+        err = find_streams(nc, &present, p);
+    }
     for (int i = 0; err == AX_OK && i < provision_asset_count; i++) {
-        if (present[i]) continue;
+        if (present & 1ULL << i) continue;
         bool made;
         err = create_stream(nc, &provision_assets[i], replicas, &made, p);
-        if (err == AX_OK && made && created != NULL) created(arg, provision_assets[i].name);
+        if (err != AX_OK) break;
+        present |= 1ULL << i;
+        if (made && created != NULL) created(arg, provision_assets[i].name);
     }
-    free(present);
+    if (seen != NULL) *seen |= present;
     return err;
 }
 

@@ -19,9 +19,12 @@ extern const struct provision_asset provision_assets[];
 extern const int provision_asset_count;
 
 /* Creates every stream of provision_assets that does not exist; replicas > 1 replaces num_replicas of the new ones.
- * created (may be NULL): called for each stream made. */
-ax_err provision_streams(natsConnection *nc, int replicas, void (*created)(void *arg, const char *stream), void *arg,
-                         struct problem *p);
+ * created (may be NULL): called for each stream made.
+ * seen (NULL: none): a bit for each asset that this process has found, 0 at first. One of those that is gone now was deleted,
+ * and is looked for again a second later before it is made: a server that is still deleting a stream tells everybody that
+ * it is gone, and then takes the directory of the new one away. */
+ax_err provision_streams(natsConnection *nc, int replicas, uint64_t *seen, void (*created)(void *arg, const char *stream),
+                         void *arg, struct problem *p);
 
 /* Tells of each of AX's streams, priorities that were added included, that has fewer replicas than these. */
 ax_err provision_short_of_replicas(natsConnection *nc, int replicas,

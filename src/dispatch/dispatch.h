@@ -50,6 +50,7 @@ struct dispatch {
     pthread_mutex_t keeper_lock;
     pthread_cond_t keeper_wake;
     bool keeper_kicked, keeper_stop, keeper_running;
+    uint64_t keeper_seen; /* streams: see provision_streams */
     struct metric *m_filter_checks, *m_filter_saved, *m_filter_false, *m_filter_bytes, *m_index_bytes;
 };
 

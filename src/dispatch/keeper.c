@@ -79,7 +79,7 @@ static void round_once(struct dispatch *d)
     struct priorities ps;
     struct problem p = {0};
     char buf[256];
-    ax_err err = provision_streams(d->nc, (int) d->options->replicas, on_created, NULL, &p);
+    ax_err err = provision_streams(d->nc, (int) d->options->replicas, &d->keeper_seen, on_created, NULL, &p);
     if (err == AX_OK)
         err = provision_priorities(d->nc, &ps, &p);
     int64_t created = err == AX_OK ? work_created(d->nc) : 0;

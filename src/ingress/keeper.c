@@ -32,6 +32,7 @@ struct keeper {
     bool kicked, stopping;
     char trouble[384]; /* last error logged, to say it once */
     bool created, counted_replicas;
+    uint64_t seen; /* streams: see provision_streams */
 };
 
 static void on_advisory(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
@@ -71,7 +72,7 @@ static ax_err look(struct keeper *k, struct problem *p)
     struct ingress *ing = k->ing;
     struct priorities ps;
     k->created = false;
-    ax_err err = provision_streams(ing->nc, (int) ing->options->replicas, on_created, k, p);
+    ax_err err = provision_streams(ing->nc, (int) ing->options->replicas, &k->seen, on_created, k, p);
     if (err == AX_OK)
         err = provision_priorities(ing->nc, &ps, p);
     if (err == AX_OK)
