@@ -91,7 +91,7 @@ static int acquire(struct pipeline *p, enum kind kind)
     struct slot *s = &p->slots[i];
     p->free_head = s->next;
     s->kind = kind;
-    s->tries = 1;
+    s->tries = kind == RESERVED ? 0 : 1;
     s->msg = NULL;
     s->due_ns = INT64_MAX;
     s->give_up_ns = 0;
@@ -275,17 +275,25 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
     natsMsg_Destroy(msg);
 }
 
-static void send_again(struct pipeline *p, struct slot *s)
+static bool is_final(natsStatus s)
 {
-    s->tries++;
-    s->due_ns = loop_now_ns(p->loop) + ANSWER_WAIT_NS;
-    natsConnection_PublishMsg(p->nc, s->msg); /* an error is one more unknown: due_ns stands */
+    return s == NATS_MAX_PAYLOAD || s == NATS_INVALID_SUBJECT || s == NATS_INVALID_ARG || s == NATS_NO_MEMORY;
 }
 
-static void time_out(struct pipeline *p, int i)
+/* Any other error is one more unknown: due_ns stands. */
+static natsStatus send(struct pipeline *p, struct slot *s, natsMsg *msg)
+{
+    bool away = natsConnection_IsReconnecting(p->nc);
+    natsStatus st = away ? NATS_CONNECTION_DISCONNECTED : natsConnection_PublishMsg(p->nc, msg);
+    s->tries += !away;
+    s->due_ns = loop_now_ns(p->loop) + (st == NATS_OK ? ANSWER_WAIT_NS : BACKOFF_FIRST_NS);
+    return st;
+}
+
+static void end_with(struct pipeline *p, int i, ax_err err)
 {
     struct slot *s = &p->slots[i];
-    struct answer a = {.err = AX_E_TIMEOUT, .tries = s->tries};
+    struct answer a = {.err = err, .tries = s->tries};
     enum kind kind = s->kind;
     pipeline_cb one = s->cb.one;
     pipeline_many_cb many = s->cb.many;
@@ -303,6 +311,14 @@ static void on_no_responders(void *closure)
     p->unheard = true;
 }
 
+static void all_due(struct pipeline *p, int64_t now)
+{
+    for (int i = p->head; i >= 0; i = p->slots[i].next) {
+        if (p->slots[i].kind == PUBLISH)
+            p->slots[i].due_ns = now;
+    }
+}
+
 /* A stream is without a leader and publishes went nowhere, which ones is not told: everything under way goes out again
  * after a pause, which grows while that goes on. */
 static void again_if_unheard(struct pipeline *p, int64_t now)
@@ -313,10 +329,7 @@ static void again_if_unheard(struct pipeline *p, int64_t now)
     } else if (p->unheard_ns != 0 && p->unheard_ns <= now) {
         p->unheard_ns = 0;
         p->unheard = false;
-        for (int i = p->head; i >= 0; i = p->slots[i].next) {
-            if (p->slots[i].kind == PUBLISH)
-                p->slots[i].due_ns = now;
-        }
+        all_due(p, now);
     } else if (!p->unheard) {
         p->calm_ns = BACKOFF_FIRST_NS;
     }
@@ -332,10 +345,11 @@ static void on_tick(void *arg)
         uint32_t generation = s->generation;
         int next = s->next;
         if (s->due_ns <= now) {
+            natsStatus st = NATS_TIMEOUT;
             if (s->kind == PUBLISH && (s->give_up_ns == 0 || s->give_up_ns > now))
-                send_again(p, s);
-            else if (s->kind != RESERVED)
-                time_out(p, i);
+                st = send(p, s, s->msg);
+            if (s->kind != RESERVED && (st == NATS_TIMEOUT || is_final(st)))
+                end_with(p, i, connect_error(st));
         }
         /* A callback may have released or reused slots, the next one of ours among them: start over then. */
         if (p->slots[i].generation != generation && next >= 0 && p->slots[next].kind == FREE)
@@ -414,13 +428,12 @@ ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int
         return AX_E_INVALID;
     }
     struct slot *s = &p->slots[i];
-    int64_t now = loop_now_ns(p->loop);
     if (msg == NULL) { /* nats.c 3.4 would follow the pointer */
         release(p, i);
         return AX_E_NOMEM;
     }
-    natsStatus st = natsConnection_PublishMsg(p->nc, msg);
-    if (st == NATS_MAX_PAYLOAD || st == NATS_INVALID_SUBJECT || st == NATS_INVALID_ARG || st == NATS_NO_MEMORY) {
+    natsStatus st = send(p, s, msg);
+    if (is_final(st)) {
         natsMsg_Destroy(msg);
         release(p, i);
         return connect_error(st);
@@ -429,8 +442,7 @@ ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int
     s->msg = msg;
     s->cb.one = cb;
     s->arg = arg;
-    s->give_up_ns = give_up_ms > 0 ? now + give_up_ms * 1000000 : 0;
-    s->due_ns = now + (st == NATS_OK ? ANSWER_WAIT_NS : BACKOFF_FIRST_NS);
+    s->give_up_ns = give_up_ms > 0 ? loop_now_ns(p->loop) + give_up_ms * 1000000 : 0;
     return AX_OK;
 }
 
@@ -487,10 +499,18 @@ int pipeline_room(const struct pipeline *p)
     return p->count - p->inflight;
 }
 
+void pipeline_give_up(struct pipeline *p, pipeline_cb cb, bool (*which)(const void *arg))
+{
+    int64_t now = loop_now_ns(p->loop);
+    for (int i = p->head; i >= 0; i = p->slots[i].next) {
+        struct slot *s = &p->slots[i];
+        if (s->kind == PUBLISH && s->cb.one == cb && which(s->arg))
+            s->due_ns = s->give_up_ns = now;
+    }
+}
+
 void pipeline_reconnected(struct pipeline *p)
 {
-    for (int i = p->head; i >= 0; i = p->slots[i].next) {
-        if (p->slots[i].kind == PUBLISH)
-            send_again(p, &p->slots[i]);
-    }
+    all_due(p, loop_now_ns(p->loop));
+    on_tick(p);
 }

@@ -53,8 +53,13 @@ void pipeline_cancel(struct pipeline *p, const char *reply);
 /* Publishes msg (taken, also on error; its reply must be the reserved one) and calls cb exactly once with the server's
  * word. Unknown outcomes are retried with the same message until give_up_ms has passed (0: never gives up). The caller
  * makes repeats safe (message id or expected sequence). On error cb is not called. msg NULL (it could not be built): the
- * reserved slot is given back, AX_E_NOMEM. */
+ * reserved slot is given back, AX_E_NOMEM. While there is no connection nothing is published, and all of it afterwards:
+ * what nats.c would keep until then could not be given up. */
 ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms, pipeline_cb cb, void *arg);
+
+/* No longer repeats those publishes that call back cb and for whose arg `which` is true: there is a word within a tick, the
+ * server's or AX_E_TIMEOUT. */
+void pipeline_give_up(struct pipeline *p, pipeline_cb cb, bool (*which)(const void *arg));
 
 /* One request (API, direct get, ack with reply), payload copied; cb once with the answer, AX_E_TIMEOUT after timeout_ms. */
 ax_err pipeline_request(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t timeout_ms,
@@ -80,7 +85,7 @@ ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject,
 
 int pipeline_inflight(const struct pipeline *p);
 int pipeline_room(const struct pipeline *p);
-/* After a reconnect: sends every pending publish again at once instead of after its time-out. */
+/* After a reconnect: sends every pending publish (again) at once instead of after its time-out. */
 void pipeline_reconnected(struct pipeline *p);
 
 #endif

@@ -79,7 +79,7 @@ static void look_for_letters(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
     char filter[SUBJECT_MAX_CHARS];
-    p->before_ns = clock_ax_ns(&d->clock) + d->options->lease_ttl_ms * 1000000;
+    p->ready_ns = clock_ax_ns(&d->clock);
     p->letters = true;
     snprintf(filter, sizeof filter, "ax.dead.%s.>", p->name);
     struct letters *l = malloc(sizeof *l);

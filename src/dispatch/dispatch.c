@@ -157,10 +157,20 @@ static void on_tick(void *arg)
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
 }
 
+/* The process may have been stopped for a while: what it led may be led by another now. */
+static void on_wake(void *arg)
+{
+    struct dispatch *d = arg;
+    int64_t now = loop_now_ns(d->loop);
+    for (struct pool *p = d->pools; p != NULL; p = p->next)
+        leadership_check(&p->leadership, now);
+}
+
 static void on_reconnected(void *arg)
 {
     struct dispatch *d = arg;
     loop_enter(d->loop);
+    on_wake(d); /* what is not led any more is not sent */
     pipeline_reconnected(d->pipeline);
     for (struct pool *p = d->pools; p != NULL; p = p->next)
         pool_reconnected(p);
@@ -177,15 +187,6 @@ static void add_metrics(struct dispatch *d)
     d->m_index_bytes = metrics_get(METRIC_GAUGE, "ax_index_bytes", "Memory of the index of pages.", "");
     d->m_filter_false =
         metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total", "Reads of AX_DONE that found nothing.", "");
-}
-
-/* The process may have been stopped for a while: what it led may be led by another now. */
-static void on_wake(void *arg)
-{
-    struct dispatch *d = arg;
-    int64_t now = loop_now_ns(d->loop);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
-        leadership_check(&p->leadership, now);
 }
 
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)

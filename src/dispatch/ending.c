@@ -207,6 +207,11 @@ static void on_next_written(void *arg, const struct answer *a)
         leave_to_lease(r, "next", a->description);
 }
 
+void run_give_up_endings(struct dispatch *d)
+{
+    pipeline_give_up(d->pipeline, on_next_written, run_is_abandoned);
+}
+
 static natsStatus set_headers(natsMsg *msg, const char *const pairs[][2], int n)
 {
     natsStatus s = NATS_OK;

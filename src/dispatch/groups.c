@@ -26,6 +26,11 @@ static bool has_room(const struct group *g)
     return most == 0 || g->running < most;
 }
 
+static bool answers_are_due(struct group *g, int64_t now)
+{
+    return unanswered_are_due(&g->unanswered, &g->bucket, g->pool->answer_ns, now);
+}
+
 /* Into the ring or out of it, as it stands now. */
 static void settle(struct line *l)
 {
@@ -33,7 +38,7 @@ static void settle(struct line *l)
     bool may = l->head != NULL;
     if (may && g != NULL) {
         int64_t now = now_ns(g);
-        may = has_room(g);
+        may = has_room(g) && !answers_are_due(g, now);
         if (may && bucket_available(&g->bucket, now) < 1) {
             may = false;
             loop_timer_start_ns(g->pool->dispatch->loop, &g->timer, bucket_wait_ns(&g->bucket, now), on_timer, g);
@@ -184,6 +189,7 @@ void groups_leave(struct run *r)
     struct group *g = r->group;
     if (g == NULL)
         return;
+    groups_use_token(r);
     groups_ended(r);
     ordered_leave(r);
     r->group = NULL;
@@ -193,6 +199,13 @@ void groups_leave(struct run *r)
         g->idle_ns = now_ns(g);
         release(g);
     }
+}
+
+void groups_lead(struct pool *p)
+{
+    struct group *g, *tmp;
+    HASH_ITER(hh, p->groups, g, tmp)
+        bucket_init(&g->bucket, p->settings.group_rate, p->settings.group_burst, p->led_ns);
 }
 
 void groups_settings(struct pool *p)
@@ -252,6 +265,7 @@ void line_take(struct run *r)
     if (g == NULL)
         return;
     r->group_token = bucket_take(&g->bucket, now_ns(g)) != 0;
+    g->unanswered.count += r->group_token;
     groups_began(r);
 }
 
@@ -277,12 +291,25 @@ void groups_ended(struct run *r)
         settle_all(g);
 }
 
-void groups_return(struct run *r)
+void groups_use_token(struct run *r)
 {
     struct group *g = r->group;
     if (g == NULL || !r->group_token)
         return;
     r->group_token = false;
+    g->unanswered.count--;
+    if (g->unanswered.since_ns != 0 && !answers_are_due(g, now_ns(g))) {
+        settle_all(g);
+        pool_pump(g->pool);
+    }
+}
+
+void groups_return(struct run *r)
+{
+    struct group *g = r->group;
+    if (g == NULL || !r->group_token)
+        return;
     bucket_return(&g->bucket);
+    groups_use_token(r);
     settle_all(g);
 }

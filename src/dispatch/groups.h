@@ -17,6 +17,7 @@
 #include "core/loop.h"
 #include "core/names.h"
 #include "dispatch/turns.h"
+#include "dispatch/unanswered.h"
 
 struct pool;
 struct queue;
@@ -42,6 +43,7 @@ struct group {
     struct pool *pool;
     char name[GROUP_MAX_BYTES + 1];
     struct bucket bucket;
+    struct unanswered unanswered;
     int64_t running;          /* being handed over, or with a worker */
     int64_t idle_ns;          /* monotonic: since when there are none */
     int64_t runs;             /* that name it, whatever their state */
@@ -58,6 +60,8 @@ struct line *groups_line(struct queue *q, const char *group);
 bool groups_join(struct run *r, const char *name);
 /* r is over; it may have no group. */
 void groups_leave(struct run *r);
+/* The pool is led, again perhaps: what the groups that are still here have started meanwhile we do not know. */
+void groups_lead(struct pool *p);
 /* The pool's settings have changed. */
 void groups_settings(struct pool *p);
 
@@ -72,6 +76,8 @@ void line_take(struct run *r);
 void groups_began(struct run *r);
 /* It does not run any more. */
 void groups_ended(struct run *r);
+/* Its start is stored, or nothing is known of it any more: its token is used. */
+void groups_use_token(struct run *r);
 /* It was not started after all: its token goes back. */
 void groups_return(struct run *r);
 

@@ -84,7 +84,7 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
     }
 }
 
-/* One that was held up weighs no more than twice as long as they took so far: answers_are_due (pool.c) goes by it. */
+/* One that was held up weighs no more than twice as long as they took so far: unanswered_are_due goes by it. */
 static void learn_answer_time(const struct run *r)
 {
     struct pool *p = r->pool;
@@ -111,7 +111,7 @@ static void on_puback(void *arg, const struct answer *a)
     if (!a->duplicate)
         learn_answer_time(r);
     run_use_token(r);
-    r->group_token = false;
+    groups_use_token(r);
     r->epoch_ns = d->work_epoch_ns;
     r->active_ns = loop_now_ns(d->loop);
     run_set_work(r, a->seq);
@@ -138,6 +138,11 @@ static void on_puback(void *arg, const struct answer *a)
         FAULT_SENT("hand-off.revoke.after", d->nc);
     }
     pool_check_early(p, r);
+}
+
+void run_give_up_hand_offs(struct dispatch *d)
+{
+    pipeline_give_up(d->pipeline, on_puback, run_is_abandoned);
 }
 
 static void publish_task(struct run *r, struct task *t)
@@ -220,13 +225,15 @@ static bool may_have_ended_elsewhere(const struct run *r)
  * forgotten that sends it as if it were new. */
 static bool is_from_before(const struct run *r)
 {
-    return r->task.submitted < r->pool->before_ns;
+    return r->task.submitted < r->pool->ready_ns;
 }
 
-/* Its key may lie among the dead letters of those who led before, and it may itself, fed once more by such a server. */
+/* Its key may lie among the dead letters of those who led before, and it may itself, fed once more by such a server. For
+ * the time of a lease the former leader may still have written. */
 static bool may_have_died_before(const struct run *r)
 {
-    return r->pool->letters && is_from_before(r);
+    const struct pool *p = r->pool;
+    return p->letters && r->task.submitted < p->ready_ns + p->dispatch->options->lease_ttl_ms * 1000000;
 }
 
 /* The former leader heard its ack, and may be able to record that only now. */

@@ -17,7 +17,6 @@
 #define STAGE_MAX 512      /* queue messages held ready per priority */
 #define HOLD_MAX 100000    /* the same while groups take turns */
 #define PIPELINE_SPARE 64  /* slots left for steps of ending */
-#define ANSWER_USUAL_NS 25000000LL /* how long an answer to a hand-off may well take */
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
 #define INFO_WAIT_MS 3000
@@ -48,21 +47,9 @@ static void refill(struct pool *p)
     }
 }
 
-/* A start counts when its token is taken, and happens when the server has stored it. What is held up in between, by a server
- * that stands still or by a look-up, happens all at once afterwards: so no more of it is begun than a burst, beside what is
- * usually under way, and no tokens come meanwhile. */
 static bool answers_are_due(struct pool *p, int64_t now)
 {
-    struct bucket *b = &p->bucket;
-    double usual_s = (double) (p->answer_ns > ANSWER_USUAL_NS ? p->answer_ns : ANSWER_USUAL_NS) / 1e9;
-    bool due = b->rate_per_s != 0 && (double) p->unanswered >= b->burst + 2 * usual_s * b->rate_per_s;
-    if (due && p->awaiting_ns == 0)
-        p->awaiting_ns = now;
-    if (!due && p->awaiting_ns != 0) {
-        bucket_hold(b, p->awaiting_ns, now);
-        p->awaiting_ns = 0;
-    }
-    return due;
+    return unanswered_are_due(&p->unanswered, &p->bucket, p->answer_ns, now);
 }
 
 static void pump(void *arg)
@@ -99,7 +86,7 @@ static void pump(void *arg)
         r->pull = pull;
         r->token = true;
         r->token_ns = now;
-        p->unanswered++;
+        p->unanswered.count++;
         r->counted = true;
         p->inflight++;
         if (p->inflight > p->peak)
@@ -349,7 +336,8 @@ void pool_lead(struct pool *p)
     p->peak = 0;
     p->info_ns = 0;
     bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop)); /* empty */
-    p->awaiting_ns = 0;
+    p->unanswered.since_ns = 0;
+    groups_lead(p);
     adapt_lead(p);
     metric_set(p->m_led, 1);
     figures_begin(p);
@@ -389,6 +377,8 @@ void pool_abandon(struct pool *p)
         HASH_ITER(by_seq, q->runs, r, tmp)
             run_abandon(r);
     }
+    run_give_up_hand_offs(p->dispatch);
+    run_give_up_endings(p->dispatch);
     records_flush(p);
     demand_forget(&p->demand);
     figures_end(p);

@@ -23,6 +23,7 @@
 #include "dispatch/leadership.h"
 #include "dispatch/run.h"
 #include "dispatch/terminations.h"
+#include "dispatch/unanswered.h"
 
 struct cancel;
 struct dispatch;
@@ -95,9 +96,8 @@ struct pool {
     double share_credit; /* what the lower priorities have saved up; 1 = one hand-off */
     int64_t peak;        /* highest inflight lately: how much to hold ready */
     int64_t inflight;    /* checking, handing over, or un-acked by a worker */
-    int64_t unanswered;  /* hold a token of the bucket, and are not known to be stored */
-    int64_t answer_ns;   /* how long that takes, smoothed; 0: not known */
-    int64_t awaiting_ns; /* monotonic: since when no more is begun because of them; 0: it is */
+    struct unanswered unanswered;
+    int64_t answer_ns;   /* how long the answer to a hand-off takes, smoothed; 0: not known */
     int64_t max_ack_pending, ack_wait_ns; /* of the AX_WORK consumer, as last read */
     uint64_t delivered_seq; /* the same: AX_WORK sequence delivered last */
     bool provisioned;    /* consumers exist */
@@ -118,8 +118,7 @@ struct pool {
     bool adopted;
     int64_t swept_ns;    /* monotonic: when AX_WORK was last read for what has no queue message any more */
     bool ready;          /* led, provisioned and adopted: may hand over */
-    int64_t before_ns;   /* AX time: when that was, and the time of a lease more, in which the former leader may still have
-                          * written. Earlier tasks may have been with others before */
+    int64_t ready_ns;    /* AX time: when that was. Earlier tasks may have been with others before */
     bool letters;        /* there may be dead letters that those wrote */
     uint64_t seen_need;  /* the reading of KV_AX_DONE that the filter's "no" needs (seen.h) */
     struct run *abandoned; /* an answer for them is still to come */

@@ -128,8 +128,8 @@ void run_use_token(struct run *r)
     if (!r->token)
         return;
     r->token = false;
-    p->unanswered--;
-    if (p->awaiting_ns != 0)
+    p->unanswered.count--;
+    if (p->unanswered.since_ns != 0)
         pool_pump(p);
 }
 
@@ -205,6 +205,11 @@ void run_abandon(struct run *r)
     DL_APPEND(r->pool->abandoned, r);
     if (cancelled != NULL)
         cancelled(r->cancel_arg, false, false);
+}
+
+bool run_is_abandoned(const void *run)
+{
+    return ((const struct run *) run)->abandoned;
 }
 
 bool run_is_gone(struct run *r)

@@ -14,6 +14,7 @@
 #include "core/task.h"
 #include "dispatch/demand.h"
 
+struct dispatch;
 struct group;
 struct line;
 struct place;
@@ -97,6 +98,10 @@ bool run_awaits_answer(const struct run *r);
 void run_abandon(struct run *r);
 /* First thing in every callback: true: the run was abandoned and is gone now. */
 bool run_is_gone(struct run *r);
+/* Hand-offs (hand_off.c), retries and dead letters (ending.c) of abandoned runs that have no answer yet are not sent again. */
+void run_give_up_hand_offs(struct dispatch *d);
+void run_give_up_endings(struct dispatch *d);
+bool run_is_abandoned(const void *run);
 /* The queue message was delivered again: newest lease; its content too where it is needed. msg taken. */
 void run_set_lease(struct run *r, const char *ack_subject);
 /* Lets go of the content once the hand-off is stored, or to be read again when it is its turn. */
