@@ -20,4 +20,5 @@
 #define no_epoch (V == 12)
 #define no_read_done (V == 13)
 #define no_abandon false
+#define keeps_sending false
 #include "task.inc"

@@ -2,6 +2,7 @@
  * in the middle of a step and waking up with what it knew).
  *
  * holds: takeover TAKEOVERS=1
+ * holds: servers-restart TAKEOVERS=1 RESTARTS=1
  * long: believers TAKEOVERS=1 BELIEVE=1 NAKS=1
  * long: more TAKEOVERS=1 NAKS=1 UNHEARD=1
  * long: there-and-back TAKEOVERS=2 NAKS=1
@@ -9,6 +10,7 @@
  * long: deaths TAKEOVERS=1 DEATHS=1
  * fails: no-second-look "DONE WITHOUT AN EFFECT" TAKEOVERS=1 BELIEVE=1
  * fails: no-abandon "RAN AGAIN AFTER AN ACK" TAKEOVERS=1 FEEDER_DEATHS=1
+ * fails: keeps-sending "RAN AGAIN AFTER AN ACK" TAKEOVERS=1 RESTARTS=1
  * fails: no-write-id "TWO DEAD LETTERS" TAKEOVERS=1 NAKS=1
  */
 #define ND 2
@@ -26,4 +28,5 @@
 #define no_abandon (V == 2 || BELIEVE)
 #define no_read_done false
 #define no_write_id (V == 4)
+#define keeps_sending (V == 5)
 #include "task.inc"
