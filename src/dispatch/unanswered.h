@@ -1,7 +1,7 @@
 /* Starts without an answer. A start counts when its token is taken, and happens when the server has stored it. What is held
  * up in between, by a server that stands still or by a look-up, happens all at once afterwards: so no more of it is begun
- * than a burst, beside what is usually under way, and no tokens come meanwhile. One for each bucket: a pool's, a group's.
- * Loop lock. */
+ * than a burst, or than twice what is usually under way if that is more, and no tokens come meanwhile. One for each bucket,
+ * a pool's and a group's. Loop lock. */
 #ifndef AX_DISPATCH_UNANSWERED_H
 #define AX_DISPATCH_UNANSWERED_H
 

@@ -34,8 +34,8 @@ async def held_up(ax, pool, settings, looked_up=False, headers=None):
     times = sorted(t.stored for t in worker.starts)
     over = max(j - i - BURST - RATE * (b - a) for i, a in enumerate(times) for j, b in enumerate(times[i:], i))
     print(f"{pool}: a window had {over:.1f} starts more than burst + rate·t + 1")
-    # The answers on their way at any time (2 × 25 ms), and the way to the server.
-    assert over <= RATE * 0.15 * SLOW, f"{pool}: a window had {over:.1f} starts more than burst + rate·t + 1"
+    # The way to the server may take longer for one than for another.
+    assert over <= RATE * 0.05 * SLOW, f"{pool}: a window had {over:.1f} starts more than burst + rate·t + 1"
 
 
 async def test(ax):
