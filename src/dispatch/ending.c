@@ -41,8 +41,6 @@ static void on_recorded(void *arg, const struct answer *a)
         leave_to_lease(r, "record", a->description);
         return;
     }
-    if (name_is_keyed(r->task.id))
-        filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
     metric_add(p->m_done, 1);
     FAULT("finish.record.after");
     natsConnection_Publish(d->nc, r->lease, "", 0); /* if it is lost the message comes again and is dropped */

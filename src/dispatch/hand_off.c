@@ -243,12 +243,14 @@ static bool may_be_recorded_now(const struct run *r)
     return is_from_before(r) && loop_now_ns(p->dispatch->loop) - p->led_ns < WAKES_NS;
 }
 
-/* Ended, perhaps, by what is known here: recorded, or dead. */
+/* Ended, perhaps, by what is known here: recorded, dead, or acked and about to be recorded. */
 static bool may_have_ended(const struct run *r)
 {
     struct dispatch *d = r->pool->dispatch;
     struct page_name found[PAGE_CANDIDATES_MAX];
-    return filter_check(d->filter, r->task.id, strlen(r->task.id)) ||
+    uint32_t attempt;
+    uint64_t work_seq;
+    return filter_check(d->filter, r->task.id, strlen(r->task.id)) || pool_was_acked(r->pool, r->task.id, &attempt, &work_seq) ||
            (!name_is_keyed(r->task.id) && page_index_find(d->recent, r->task.id, found) > 0);
 }
 

@@ -83,16 +83,30 @@ static void tell(struct sheet *s, const struct answer *a)
     free(s);
 }
 
+/* They are known here from now on, also when the pool was given up meanwhile and nobody waits for the answer: what we wrote
+ * ourselves is not read again when we lead it once more. */
+static void learn(const struct sheet *s)
+{
+    struct dispatch *d = s->pool->dispatch;
+    int64_t now_ns = clock_ax_ns(&d->clock);
+    const struct page *page = &s->page;
+    if (page->count > 1)
+        record_learn_page(d->pages, d->recent, &s->name, page, now_ns);
+    else if (!name_is_keyed(page->entries[0].task))
+        record_learn_keyless(d->recent, page->entries[0].task);
+    for (int i = 0; i < page->count; i++) {
+        if (name_is_keyed(page->entries[i].task))
+            filter_add(d->filter, page->entries[i].task, strlen(page->entries[i].task), now_ns);
+    }
+}
+
 static void on_written(void *arg, const struct answer *a)
 {
     struct sheet *s = arg;
     struct pool *p = s->pool;
-    struct dispatch *d = p->dispatch;
     unlink_sent(s);
-    if (a->err == AX_OK && s->page.count > 1)
-        record_learn_page(d->pages, d->recent, &s->name, &s->page, clock_ax_ns(&d->clock));
-    else if (a->err == AX_OK && !name_is_keyed(s->page.entries[0].task))
-        record_learn_keyless(d->recent, s->page.entries[0].task);
+    if (a->err == AX_OK)
+        learn(s);
     tell(s, a);
     if (p->gather->sent == NULL)
         send_open(p);
