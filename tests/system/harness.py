@@ -6,7 +6,6 @@ for sanitizer builds), AX_TEST_SLOW (factor on every time limit), AX_TEST_ACK_V2
 AX_TEST_KEEP=1 (keep the directory).
 """
 import asyncio
-import collections
 import ctypes
 import json
 import os
@@ -591,13 +590,12 @@ class Ax:
             await asyncio.sleep(hint_seconds(reply))
 
     async def push(self, tasks, producers=8, window=64, pool="email", priority="high"):
-        """Submits [(key, body)] with retries through `producers` connections; also when ingress or server go away."""
-        queue = collections.deque(tasks)
+        """Submits all (key, body) with retries through `producers` connections; also when ingress or server go away."""
+        queue = iter(tasks)
         answers = {"queued": 0, "duplicate": 0, "busy": 0, "unknown": 0}
 
         async def one(nc):
-            while queue:
-                key, body = queue.popleft()
+            for key, body in queue:
                 while True:
                     try:
                         reply = await self.submit(body, key, priority, pool, nc=nc, timeout=2)
