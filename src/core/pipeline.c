@@ -345,10 +345,9 @@ static void on_tick(void *arg)
         uint32_t generation = s->generation;
         int next = s->next;
         if (s->due_ns <= now) {
-            natsStatus st = NATS_TIMEOUT;
-            if (s->kind == PUBLISH && (s->give_up_ns == 0 || s->give_up_ns > now))
-                st = send(p, s, s->msg);
-            if (s->kind != RESERVED && (st == NATS_TIMEOUT || is_final(st)))
+            bool again = s->kind == PUBLISH && (s->give_up_ns == 0 || s->give_up_ns > now);
+            natsStatus st = again ? send(p, s, s->msg) : NATS_TIMEOUT;
+            if (s->kind != RESERVED && (!again || (is_final(st) && st != NATS_NO_MEMORY)))
                 end_with(p, i, connect_error(st));
         }
         /* A callback may have released or reused slots, the next one of ours among them: start over then. */
