@@ -3,6 +3,7 @@
  *
  * holds: takeover TAKEOVERS=1
  * holds: servers-restart TAKEOVERS=1 RESTARTS=1
+ * long: more-restarts TAKEOVERS=1 RESTARTS=1 NAKS=1
  * long: believers TAKEOVERS=1 BELIEVE=1 NAKS=1
  * long: more TAKEOVERS=1 NAKS=1 UNHEARD=1
  * long: there-and-back TAKEOVERS=2 NAKS=1
