@@ -14,17 +14,20 @@ static char server_flag[] = "--server";
 
 static bool is_common(const char *name, size_t chars)
 {
-    for (size_t i = 0; i < sizeof common_flags / sizeof common_flags[0]; i++)
+    for (size_t i = 0; i < sizeof(common_flags) / sizeof(common_flags[0]); i++) {
         if (strlen(common_flags[i]) == chars && memcmp(common_flags[i], name, chars) == 0)
             return true;
+    }
     return false;
 }
 
-static const struct flag *find_flag(const struct flag *flags, int count, const char *name, size_t chars)
+static const struct flag *find_flag(const struct flag *flags, int count, const char *name,
+                                    size_t chars)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (strlen(flags[i].name) == chars && memcmp(flags[i].name, name, chars) == 0)
             return &flags[i];
+    }
     return NULL;
 }
 
@@ -36,11 +39,11 @@ static void print_help(struct cli *c, const struct flag *flags, int count)
     for (int i = 0; i < count; i++) {
         char left[64];
         if (flags[i].kind == FLAG_BOOL)
-            snprintf(left, sizeof left, "--%s", flags[i].name);
+            snprintf(left, sizeof(left), "--%s", flags[i].name);
         else if (flags[i].kind == FLAG_OPTIONAL_MS)
-            snprintf(left, sizeof left, "--%s[=%s]", flags[i].name, flags[i].value);
+            snprintf(left, sizeof(left), "--%s[=%s]", flags[i].name, flags[i].value);
         else
-            snprintf(left, sizeof left, "--%s %s", flags[i].name, flags[i].value);
+            snprintf(left, sizeof(left), "--%s %s", flags[i].name, flags[i].value);
         printf("  %-24s %s\n", left, flags[i].help);
     }
     if (c->command->detail)
@@ -64,9 +67,10 @@ static int set_flag(const struct flag *f, const char *value)
         char *end = NULL;
         errno = 0;
         number = strtoll(value, &end, 10);
-        if (errno || end == value || *end || number < f->min || number > f->max)
-            return say(CLI_USAGE, "--%s: %s given, allowed is a number from %lld to %lld", f->name, value,
-                       (long long)f->min, (long long)f->max);
+        if (errno || end == value || *end || number < f->min || number > f->max) {
+            return say(CLI_USAGE, "--%s: %s given, allowed is a number from %lld to %lld", f->name,
+                       value, (long long)f->min, (long long)f->max);
+        }
         *(int64_t *)f->target = number;
         return -1;
     }
@@ -77,8 +81,11 @@ static int set_flag(const struct flag *f, const char *value)
         }
         /* fall through */
     case FLAG_MS:
-        if (!clock_parse_duration(value, f->max, &number) || number < f->min)
-            return say(CLI_USAGE, "--%s: %s given, allowed is a duration such as 500ms, 30s or 1h30m", f->name, value);
+        if (!clock_parse_duration(value, f->max, &number) || number < f->min) {
+            return say(CLI_USAGE,
+                       "--%s: %s given, allowed is a duration such as 500ms, 30s or 1h30m", f->name,
+                       value);
+        }
         *(int64_t *)f->target = number;
         return -1;
     case FLAG_LIST: {
@@ -135,8 +142,8 @@ int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min,
                 c->globals[c->global_count++] = c->argv[++i];
             }
         } else {
-            return say(CLI_USAGE, "%s: `ax %s` knows no such flag; see `ax help %s`", arg, c->command->name,
-                       c->command->name);
+            return say(CLI_USAGE, "%s: `ax %s` knows no such flag; see `ax help %s`", arg,
+                       c->command->name, c->command->name);
         }
     }
     c->argc = kept;

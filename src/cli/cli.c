@@ -10,7 +10,7 @@ int say(int code, const char *format, ...)
     char line[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     fprintf(stderr, "ax: %s\n", line);
     return code;
@@ -18,7 +18,8 @@ int say(int code, const char *format, ...)
 
 int say_problem(const struct problem *p)
 {
-    return say(p->err == AX_E_INVALID ? CLI_USAGE : CLI_FAILED, "%s", p->text[0] ? p->text : ax_err_text(p->err));
+    return say(p->err == AX_E_INVALID ? CLI_USAGE : CLI_FAILED, "%s",
+               p->text[0] ? p->text : ax_err_text(p->err));
 }
 
 natsConnection *cli_connect(struct cli *c)
@@ -26,7 +27,7 @@ natsConnection *cli_connect(struct cli *c)
     natsConnection *nc = NULL;
     struct problem p = {0};
     char name[32];
-    snprintf(name, sizeof name, "ax %s", c->command->name);
+    snprintf(name, sizeof(name), "ax %s", c->command->name);
     ax_err e = connect_open(&nc, &c->options, NULL, name, NULL, &p);
     if (e) {
         say(CLI_FAILED, "%s", p.text[0] ? p.text : ax_err_text(e));

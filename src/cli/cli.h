@@ -1,4 +1,5 @@
-/* What every command of `ax` shares: the table of commands, exit codes, flags, and what is said to the caller. */
+/* What every command of `ax` shares: the table of commands, exit codes, flags, and what is said to
+ * the caller. */
 #ifndef AX_CLI_CLI_H
 #define AX_CLI_CLI_H
 
@@ -27,20 +28,21 @@ extern const int cli_command_count;
 struct cli {
     struct options options;
     const struct command *command;
-    bool help;   /* args_parse only prints the command's help */
-    int argc;    /* what follows the command's name; after args_parse the positional ones only */
+    bool help; /* args_parse only prints the command's help */
+    int argc;  /* what follows the command's name; after args_parse the positional ones only */
     char **argv;
     int global_count; /* flags common to all commands, in front of which argv[0] stands */
     char **globals;
 };
 
 enum flag_kind {
-    FLAG_BOOL,        /* bool */
-    FLAG_TEXT,        /* const char * */
-    FLAG_INT,         /* int64_t, min … max */
-    FLAG_MS,          /* int64_t milliseconds, from "1m30s"; min … max */
-    FLAG_OPTIONAL_MS, /* the same, but the value is optional and comes after "=": without one *target = max */
-    FLAG_LIST,        /* struct flag_list, may be given several times */
+    FLAG_BOOL, /* bool */
+    FLAG_TEXT, /* const char * */
+    FLAG_INT,  /* int64_t, min … max */
+    FLAG_MS,   /* int64_t milliseconds, from "1m30s"; min … max */
+    /* the same, but the value is optional and comes after "=": without one *target = max */
+    FLAG_OPTIONAL_MS,
+    FLAG_LIST, /* struct flag_list, may be given several times */
 };
 #define FLAG_LIST_MAX 64
 struct flag_list {
@@ -56,9 +58,10 @@ struct flag {
     const char *help;
 };
 
-/* Takes the flags out of c->argv and leaves the positional arguments (at least min, at most max of them; "--" ends the
- * flags, "-" is positional). Flags of the connection (--server …) may stand here as well as before the command.
- * Returns -1 to go on, else the exit code to end with: help was printed, or what is wrong was said. */
+/* Takes the flags out of c->argv and leaves the positional arguments (at least min, at most max of
+ * them; "--" ends the flags, "-" is positional). Flags of the connection (--server …) may stand
+ * here as well as before the command. Returns -1 to go on, else the exit code to end with: help was
+ * printed, or what is wrong was said. */
 int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min, int max);
 
 /* "ax: …" on stderr; returns the code, so that `return say(CLI_FAILED, …)` reads well. */

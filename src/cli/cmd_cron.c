@@ -1,4 +1,5 @@
-/* `ax cron`: recurring tasks. A schedule is a message in AX_LATER; changing one is replacing its message, by compare-and-set. */
+/* `ax cron`: recurring tasks. A schedule is a message in AX_LATER; changing one is replacing its
+ * message, by compare-and-set. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -21,9 +22,12 @@
 #define ANSWER_MS 5000
 
 const char cmd_cron_detail[] =
-    "A schedule is made by `ax submit --cron`, and named by its key (in --pool) or its id. pause keeps it from firing until resume;\n"
-    "submitting it again leaves it paused. run-now fires it once, besides its times, and prints the id of that task (which is skipped\n"
-    "like any other while the last one is unfinished, unless the overlap is queue). rm deletes the schedule; tasks it made stay.";
+    "A schedule is made by `ax submit --cron`, and named by its key (in --pool) or its id. pause "
+    "keeps it from firing until resume;\n"
+    "submitting it again leaves it paused. run-now fires it once, besides its times, and prints "
+    "the id of that task (which is skipped\n"
+    "like any other while the last one is unfinished, unless the overlap is queue). rm deletes the "
+    "schedule; tasks it made stay.";
 
 struct cron_flags {
     const char *pool;
@@ -43,11 +47,12 @@ static json_t *schedule_json(const char *subject, natsMsg *msg, uint64_t seq)
         task_clear(&t);
         return NULL;
     }
-    json_t *o = json_pack("{s:s,s:o,s:s,s:s,s:s,s:o,s:s,s:b,s:I}", "id", t.id, "key", t.key ? output_text(t.key) : json_null(),
-                          "pool", t.pool, "priority", t.priority, "cron", t.cron, "time_zone",
+    json_t *o = json_pack("{s:s,s:o,s:s,s:s,s:s,s:o,s:s,s:b,s:I}", "id", t.id, "key",
+                          t.key ? output_text(t.key) : json_null(), "pool", t.pool, "priority",
+                          t.priority, "cron", t.cron, "time_zone",
                           t.time_zone ? json_string(t.time_zone) : json_null(), "overlap",
-                          t.overlap == TASK_OVERLAP_QUEUE ? "queue" : "skip", "paused", (int)cron_is_paused(msg), "seq",
-                          (json_int_t)seq);
+                          t.overlap == TASK_OVERLAP_QUEUE ? "queue" : "skip", "paused",
+                          (int)cron_is_paused(msg), "seq", (json_int_t)seq);
     json_object_set_new(o, "submitted", output_time(t.submitted));
     task_clear(&t);
     return o;
@@ -60,10 +65,11 @@ static int take_one(struct listing *l, natsMsg *msg)
     const char *subject = stored_header(msg, "Nats-Subject");
     uint64_t seq = (uint64_t)stored_number(msg, "Nats-Sequence", 0);
     const char *status = stored_header(msg, "Status");
-    if (status && !subject)
+    if (status && !subject) {
         return strcmp(status, "204") == 0 || strcmp(status, "404") == 0
                    ? CLI_OK
                    : say(CLI_FAILED, "%s cannot be read: status %s", STREAM_LATER, status);
+    }
     if (!subject || seq == 0)
         return say(CLI_FAILED, "%s cannot be read: %s", STREAM_LATER, ax_err_text(AX_E_PROTOCOL));
     l->next = seq + 1;
@@ -73,12 +79,15 @@ static int take_one(struct listing *l, natsMsg *msg)
     return -1;
 }
 
-static int read_batch(natsConnection *nc, natsSubscription *sub, const char *inbox, const char *filter, struct listing *l)
+static int read_batch(natsConnection *nc, natsSubscription *sub, const char *inbox,
+                      const char *filter, struct listing *l)
 {
     char request[320];
-    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", l->next, filter, BATCH);
+    snprintf(request, sizeof(request), "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}",
+             l->next, filter, BATCH);
     l->next = 0;
-    natsStatus s = natsConnection_PublishRequestString(nc, "$JS.API.DIRECT.GET." STREAM_LATER, inbox, request);
+    natsStatus s = natsConnection_PublishRequestString(nc, "$JS.API.DIRECT.GET." STREAM_LATER,
+                                                       inbox, request);
     while (s == NATS_OK) {
         natsMsg *msg = NULL;
         s = natsSubscription_NextMsg(&msg, sub, ANSWER_MS);
@@ -100,7 +109,7 @@ static int read_all(natsConnection *nc, struct listing *l)
     char filter[SUBJECT_MAX_CHARS];
     natsInbox *inbox = NULL;
     natsSubscription *sub = NULL;
-    snprintf(filter, sizeof filter, "ax.later.*.%s.*", l->flags->pool ? l->flags->pool : "*");
+    snprintf(filter, sizeof(filter), "ax.later.*.%s.*", l->flags->pool ? l->flags->pool : "*");
     natsStatus s = natsInbox_Create(&inbox);
     if (s == NATS_OK)
         s = natsConnection_SubscribeSync(&sub, nc, inbox);
@@ -129,13 +138,17 @@ static int list(natsConnection *nc, const struct cron_flags *f)
         return code;
     }
     struct table t = {.columns = 8};
-    table_row(&t, (const char *[]){"key", "pool", "priority", "cron", "zone", "overlap", "paused", "id"});
+    table_row(
+        &t, (const char *[]){"key", "pool", "priority", "cron", "zone", "overlap", "paused", "id"});
     size_t i;
     json_t *o;
-    json_array_foreach(l.all, i, o)
-        table_row(&t, (const char *[]){text_of(o, "key"), text_of(o, "pool"), text_of(o, "priority"), text_of(o, "cron"),
+    json_array_foreach(l.all, i, o) {
+        table_row(&t, (const char *[]){text_of(o, "key"), text_of(o, "pool"),
+                                       text_of(o, "priority"), text_of(o, "cron"),
                                        text_of(o, "time_zone"), text_of(o, "overlap"),
-                                       json_is_true(json_object_get(o, "paused")) ? "paused" : "", text_of(o, "id")});
+                                       json_is_true(json_object_get(o, "paused")) ? "paused" : "",
+                                       text_of(o, "id")});
+    }
     table_print(&t);
     json_decref(l.all);
     return CLI_OK;
@@ -144,24 +157,26 @@ static int list(natsConnection *nc, const struct cron_flags *f)
 /* ---- one schedule */
 
 /* text: a key of --pool, or an id. AX_E_NOT_FOUND: p says so. */
-static ax_err find_schedule(natsConnection *nc, const struct cron_flags *f, const char *text, struct stored *out,
-                            struct problem *p)
+static ax_err find_schedule(natsConnection *nc, const struct cron_flags *f, const char *text,
+                            struct stored *out, struct problem *p)
 {
     const char *pool = f->pool ? f->pool : DEFAULT_POOL;
     char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
     name_task_id(pool, text, strlen(text), id);
-    snprintf(subject, sizeof subject, "ax.later.*.%s.%s", pool, id);
+    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", pool, id);
     ax_err e = stored_last(nc, STREAM_LATER, subject, out, p);
     if (e == AX_E_NOT_FOUND && name_is_task_id(text)) {
-        snprintf(subject, sizeof subject, "ax.later.*.%s.%s", f->pool ? f->pool : "*", text);
+        snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", f->pool ? f->pool : "*", text);
         e = stored_last(nc, STREAM_LATER, subject, out, p);
     }
     if (!e && !stored_header(out->msg, HDR_CRON)) {
         stored_clear(out);
         e = AX_E_NOT_FOUND;
     }
-    if (e == AX_E_NOT_FOUND)
-        problem_set(p, e, "%s: no recurring task of that key in pool %s, nor of that id", text, pool);
+    if (e == AX_E_NOT_FOUND) {
+        problem_set(p, e, "%s: no recurring task of that key in pool %s, nor of that id", text,
+                    pool);
+    }
     return e;
 }
 
@@ -172,7 +187,9 @@ static void add_last(natsConnection *nc, const char *id, json_t *o)
     struct record r;
     record_subject_fired(subject, id);
     bool known = stored_last(nc, STREAM_DONE, subject, &s, NULL) == AX_OK;
-    bool fired = known && record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) == AX_OK &&
+    bool fired = known &&
+                 record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) ==
+                     AX_OK &&
                  r.state == RECORD_FIRED;
     json_object_set_new(o, "last_task", fired ? json_string(r.task) : json_null());
     json_object_set_new(o, "last_fired", fired ? output_time(r.finished_ns) : json_null());
@@ -182,8 +199,9 @@ static void add_last(natsConnection *nc, const char *id, json_t *o)
 
 static int show(natsConnection *nc, const struct cron_flags *f, struct stored *s)
 {
-    static const char *const fields[] = {"key",     "id",     "pool",      "priority",   "cron",     "time_zone",
-                                         "overlap", "paused", "submitted", "last_fired", "last_task"};
+    static const char *const fields[] = {"key",       "id",         "pool",     "priority",
+                                         "cron",      "time_zone",  "overlap",  "paused",
+                                         "submitted", "last_fired", "last_task"};
     json_t *o = schedule_json(s->subject, s->msg, s->seq);
     if (!o)
         return say(CLI_FAILED, "%s names no task", s->subject);
@@ -193,7 +211,7 @@ static int show(natsConnection *nc, const struct cron_flags *f, struct stored *s
         output_json(o);
         return CLI_OK;
     }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         json_t *value = json_object_get(o, fields[i]);
         if (json_is_boolean(value))
             printf("%-10s %s\n", fields[i], json_is_true(value) ? "yes" : "no");
@@ -209,9 +227,10 @@ static int show(natsConnection *nc, const struct cron_flags *f, struct stored *s
 
 static int done(const struct cron_flags *f, const char *id, const char *what, const char *task)
 {
-    if (f->json)
-        output_json(json_pack("{s:s,s:s,s:o}", "id", id, "state", what, "task", task ? json_string(task) : json_null()));
-    else
+    if (f->json) {
+        output_json(json_pack("{s:s,s:s,s:o}", "id", id, "state", what, "task",
+                              task ? json_string(task) : json_null()));
+    } else
         printf("%s %s%s%s\n", id, what, task ? ", task " : "", task ? task : "");
     return CLI_OK;
 }
@@ -230,7 +249,7 @@ static int set_paused(natsConnection *nc, const struct cron_flags *f, struct sto
         task_clear(&t);
         return done(f, t.id, paused ? "paused" : "active", NULL);
     }
-    snprintf(expected, sizeof expected, "%" PRIu64, s->seq);
+    snprintf(expected, sizeof(expected), "%" PRIu64, s->seq);
     ax_err e = task_to_msg(&t, s->subject, NULL, &msg);
     if (!e)
         e = cron_set_schedule(msg, &t, paused);
@@ -264,7 +283,8 @@ static int remove_it(natsConnection *nc, const struct cron_flags *f, struct stor
     return e ? say_problem(&p) : done(f, strrchr(s->subject, '.') + 1, "removed", NULL);
 }
 
-/* The message the server would have made, but with a message id, so that an unanswered one can be offered again. */
+/* The message the server would have made, but with a message id, so that an unanswered one can be
+ * offered again. */
 static int run_now(natsConnection *nc, const struct cron_flags *f, struct stored *s)
 {
     struct task t = {0};
@@ -289,7 +309,8 @@ static int run_now(natsConnection *nc, const struct cron_flags *f, struct stored
     return code;
 }
 
-static int change(natsConnection *nc, const struct cron_flags *f, const char *what, const char *text)
+static int change(natsConnection *nc, const struct cron_flags *f, const char *what,
+                  const char *text)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct problem p = {0};
@@ -314,7 +335,8 @@ int cmd_cron(struct cli *c)
     static const char *const verbs[] = {"show", "pause", "resume", "rm", "run-now"};
     struct cron_flags f = {0};
     const struct flag flags[] = {
-        {"pool", FLAG_TEXT, &f.pool, 0, 0, "NAME", "the key's pool (default: `default`); ls: only this pool's"},
+        {"pool", FLAG_TEXT, &f.pool, 0, 0, "NAME",
+         "the key's pool (default: `default`); ls: only this pool's"},
         {"json", FLAG_BOOL, &f.json, 0, 0, NULL, "print one line of JSON"},
     };
     int code = args_parse(c, flags, 2, 1, 2);
@@ -322,7 +344,7 @@ int cmd_cron(struct cli *c)
         return code;
     const char *what = c->argv[0], *text = c->argc == 2 ? c->argv[1] : NULL;
     bool is_list = strcmp(what, "ls") == 0 && !text, right = is_list;
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         right = right || (text && strcmp(what, verbs[i]) == 0);
     if (!right)
         return say(CLI_USAGE, "usage: ax cron %s", c->command->args);

@@ -16,10 +16,11 @@
 #include "core/provision.h"
 #include "core/task.h"
 
-const char cmd_dead_detail[] =
-    "retry puts the task back into its queue as attempt 1 and then deletes the dead letter; when the queue is full\n"
-    "the dead letter stays where it is (exit code 75). drop deletes it for good. ID is the task's id, or its key in\n"
-    "--pool.";
+const char cmd_dead_detail[] = "retry puts the task back into its queue as attempt 1 and then "
+                               "deletes the dead letter; when the queue is full\n"
+                               "the dead letter stays where it is (exit code 75). drop deletes it "
+                               "for good. ID is the task's id, or its key in\n"
+                               "--pool.";
 
 struct dead_flags {
     const char *pool, *priority;
@@ -28,12 +29,14 @@ struct dead_flags {
 };
 
 /* What is to be done with each dead letter of a walk; CLI_OK goes on. */
-typedef int (*visit)(natsConnection *nc, const struct dead_flags *f, const struct stored *s, void *arg);
+typedef int (*visit)(natsConnection *nc, const struct dead_flags *f, const struct stored *s,
+                     void *arg);
 
-static int walk(natsConnection *nc, const struct dead_flags *f, int64_t limit, visit each, void *arg)
+static int walk(natsConnection *nc, const struct dead_flags *f, int64_t limit, visit each,
+                void *arg)
 {
     char filter[SUBJECT_MAX_CHARS];
-    snprintf(filter, sizeof filter, "ax.dead.%s.*", f->pool ? f->pool : "*");
+    snprintf(filter, sizeof(filter), "ax.dead.%s.*", f->pool ? f->pool : "*");
     struct problem p = {0};
     struct stored s;
     ax_err e = stored_last(nc, STREAM_DEAD, filter, &s, &p);
@@ -41,7 +44,8 @@ static int walk(natsConnection *nc, const struct dead_flags *f, int64_t limit, v
         return CLI_OK;
     if (e)
         return say_problem(&p);
-    /* Not beyond what is there now: a retried task that dies at once must not keep us here for ever. */
+    /* Not beyond what is there now: a retried task that dies at once must not keep us here for
+     * ever. */
     uint64_t last = s.seq, seq = 1;
     stored_clear(&s);
     int worst = CLI_OK;
@@ -62,13 +66,13 @@ static int walk(natsConnection *nc, const struct dead_flags *f, int64_t limit, v
 }
 
 /* text: an id in any pool (in --pool when given), or a key of --pool. */
-static ax_err find_dead(natsConnection *nc, const struct dead_flags *f, const char *text, struct stored *out,
-                        struct problem *p)
+static ax_err find_dead(natsConnection *nc, const struct dead_flags *f, const char *text,
+                        struct stored *out, struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
     ax_err e = AX_E_NOT_FOUND;
     if (name_is_task_id(text)) {
-        snprintf(subject, sizeof subject, "ax.dead.%s.%s", f->pool ? f->pool : "*", text);
+        snprintf(subject, sizeof(subject), "ax.dead.%s.%s", f->pool ? f->pool : "*", text);
         e = stored_last(nc, STREAM_DEAD, subject, out, p);
     }
     if (e == AX_E_NOT_FOUND) {
@@ -77,9 +81,10 @@ static ax_err find_dead(natsConnection *nc, const struct dead_flags *f, const ch
         name_subject_dead(subject, pool, id);
         e = stored_last(nc, STREAM_DEAD, subject, out, p);
     }
-    if (e == AX_E_NOT_FOUND)
+    if (e == AX_E_NOT_FOUND) {
         problem_set(p, e, "%s: no dead letter of that id, nor of that key in pool %s", text,
                     f->pool ? f->pool : DEFAULT_POOL);
+    }
     return e;
 }
 
@@ -89,8 +94,9 @@ static json_t *dead_json(const struct stored *s, bool with_body)
     if (task_from_stored_at(&t, s->subject, s->msg, NULL))
         return NULL;
     const char *reason = stored_header(s->msg, HDR_REASON), *died = stored_header(s->msg, HDR_DIED);
-    json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:I}", "task", t.id, "pool", t.pool, "priority", t.priority, "key",
-                          t.key ? output_text(t.key) : json_null(), "attempt", (json_int_t)t.attempt, "reason",
+    json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:I}", "task", t.id, "pool", t.pool, "priority",
+                          t.priority, "key", t.key ? output_text(t.key) : json_null(), "attempt",
+                          (json_int_t)t.attempt, "reason",
                           reason ? output_text(reason) : json_null(), "seq", (json_int_t)s->seq);
     json_object_set_new(o, "died", died ? output_text(died) : output_time(s->time_ns));
     if (with_body) {
@@ -107,7 +113,8 @@ static json_t *dead_json(const struct stored *s, bool with_body)
     return o;
 }
 
-static int list_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s, void *arg)
+static int list_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s,
+                    void *arg)
 {
     (void)nc;
     json_t *o = dead_json(s, false);
@@ -118,11 +125,15 @@ static int list_one(natsConnection *nc, const struct dead_flags *f, const struct
         return CLI_OK;
     }
     char attempt[16];
-    snprintf(attempt, sizeof attempt, "%d", (int)json_integer_value(json_object_get(o, "attempt")));
+    snprintf(attempt, sizeof(attempt), "%d",
+             (int)json_integer_value(json_object_get(o, "attempt")));
     const char *cells[] = {
-        json_string_value(json_object_get(o, "task")),     json_string_value(json_object_get(o, "pool")),
-        json_string_value(json_object_get(o, "priority")), attempt,
-        json_string_value(json_object_get(o, "died")),     json_string_value(json_object_get(o, "key")),
+        json_string_value(json_object_get(o, "task")),
+        json_string_value(json_object_get(o, "pool")),
+        json_string_value(json_object_get(o, "priority")),
+        attempt,
+        json_string_value(json_object_get(o, "died")),
+        json_string_value(json_object_get(o, "key")),
         json_string_value(json_object_get(o, "reason")),
     };
     ax_err e = table_row(arg, cells);
@@ -161,8 +172,9 @@ static int show(natsConnection *nc, const struct dead_flags *f, const char *text
         stored_clear(&s);
         return CLI_OK;
     }
-    static const char *const fields[] = {"task", "pool", "priority", "key", "attempt", "died", "reason", "bytes"};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    static const char *const fields[] = {"task",    "pool", "priority", "key",
+                                         "attempt", "died", "reason",   "bytes"};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         json_t *value = json_object_get(o, fields[i]);
         if (json_is_integer(value))
             printf("%-10s %" JSON_INTEGER_FORMAT "\n", fields[i], json_integer_value(value));
@@ -210,11 +222,12 @@ static ax_err build_retry(struct task *t, const struct stored *letter, natsMsg *
     return e;
 }
 
-/* The queue has a task of this id (rule 4 once more). Brought back from this letter, it leads on. The attempt that died, whose
- * queue message is only just being released, and another submission of the key, which dispatch drops while the letter is
- * there: deleting the letter would lose the task. AX_E_BUSY: one of these; AX_E_NOT_FOUND: it has gone meanwhile. */
-static ax_err look_at_queue(natsConnection *nc, const struct priority *pr, const struct task *t, const struct stored *letter,
-                            struct problem *p)
+/* The queue has a task of this id (rule 4 once more). Brought back from this letter, it leads on.
+ * The attempt that died, whose queue message is only just being released, and another submission of
+ * the key, which dispatch drops while the letter is there: deleting the letter would lose the task.
+ * AX_E_BUSY: one of these; AX_E_NOT_FOUND: it has gone meanwhile. */
+static ax_err look_at_queue(natsConnection *nc, const struct priority *pr, const struct task *t,
+                            const struct stored *letter, struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
     struct stored there = {0};
@@ -224,8 +237,14 @@ static ax_err look_at_queue(natsConnection *nc, const struct priority *pr, const
         return e;
     const char *retried = stored_header(there.msg, HDR_RETRIED);
     bool leads_on = retried && strtoull(retried, NULL, 10) == letter->seq;
-    if (!leads_on && stored_header(letter->msg, HDR_MSG_ID)) /* without one it is a refused submission, and no key is dead */
-        e = problem_set(p, AX_E_BUSY, "its last attempt, or another submission of its key, is just being released");
+    if (!leads_on &&
+        stored_header(
+            letter->msg,
+            HDR_MSG_ID)) { /* without one it is a refused submission, and no key is dead */
+        e = problem_set(
+            p, AX_E_BUSY,
+            "its last attempt, or another submission of its key, is just being released");
+    }
     stored_clear(&there);
     return e;
 }
@@ -233,8 +252,8 @@ static ax_err look_at_queue(natsConnection *nc, const struct priority *pr, const
 #define PUT_TRIES 5
 
 /* Into its queue, unless it is there. */
-static ax_err put_back(natsConnection *nc, const struct priority *pr, struct task *t, const struct stored *letter,
-                       int *err_code, struct problem *p)
+static ax_err put_back(natsConnection *nc, const struct priority *pr, struct task *t,
+                       const struct stored *letter, int *err_code, struct problem *p)
 {
     natsMsg *msg = NULL;
     ax_err e = build_retry(t, letter, &msg);
@@ -252,7 +271,8 @@ static ax_err put_back(natsConnection *nc, const struct priority *pr, struct tas
     return e;
 }
 
-static int retry_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s, void *arg)
+static int retry_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s,
+                     void *arg)
 {
     const struct priorities *ps = arg;
     struct task t = {0};
@@ -260,11 +280,12 @@ static int retry_one(natsConnection *nc, const struct dead_flags *f, const struc
     if (task_from_stored_at(&t, s->subject, s->msg, &p))
         return say_problem(&p);
     if (f->priority)
-        snprintf(t.priority, sizeof t.priority, "%s", f->priority);
+        snprintf(t.priority, sizeof(t.priority), "%s", f->priority);
     int at = priorities_find(ps, t.priority);
     if (at < 0) {
-        int code = say(CLI_FAILED, "%s: there is no queue for priority %s: name another one with --priority", t.id,
-                       t.priority);
+        int code = say(CLI_FAILED,
+                       "%s: there is no queue for priority %s: name another one with --priority",
+                       t.id, t.priority);
         task_clear(&t);
         return code;
     }
@@ -284,7 +305,8 @@ static int retry_one(natsConnection *nc, const struct dead_flags *f, const struc
     return code;
 }
 
-static int drop_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s, void *arg)
+static int drop_one(natsConnection *nc, const struct dead_flags *f, const struct stored *s,
+                    void *arg)
 {
     (void)f;
     (void)arg;
@@ -316,9 +338,11 @@ int cmd_dead(struct cli *c)
     struct dead_flags f = {.limit = 100};
     const struct flag flags[] = {
         {"pool", FLAG_TEXT, &f.pool, 0, 0, "NAME", "only this pool's (and the pool of a key)"},
-        {"limit", FLAG_INT, &f.limit, 1, 1000000, "N", "ls: at most so many (default 100), oldest first"},
+        {"limit", FLAG_INT, &f.limit, 1, 1000000, "N",
+         "ls: at most so many (default 100), oldest first"},
         {"all", FLAG_BOOL, &f.all, 0, 0, NULL, "retry, drop: all there are"},
-        {"priority", FLAG_TEXT, &f.priority, 0, 0, "NAME", "retry: into this queue (default: the one it came from)"},
+        {"priority", FLAG_TEXT, &f.priority, 0, 0, "NAME",
+         "retry: into this queue (default: the one it came from)"},
         {"json", FLAG_BOOL, &f.json, 0, 0, NULL, "ls, show: print one line of JSON"},
     };
     int code = args_parse(c, flags, 5, 1, 2);
@@ -334,8 +358,10 @@ int cmd_dead(struct cli *c)
         f.pool = text;
     if (f.pool && !name_is_valid(f.pool))
         return say(CLI_USAGE, "pool: %s given, allowed are 1 to 32 of A-Z a-z 0-9 _ -", f.pool);
-    if (f.priority && !name_is_valid(f.priority))
-        return say(CLI_USAGE, "--priority: %s given, allowed are 1 to 32 of A-Z a-z 0-9 _ -", f.priority);
+    if (f.priority && !name_is_valid(f.priority)) {
+        return say(CLI_USAGE, "--priority: %s given, allowed are 1 to 32 of A-Z a-z 0-9 _ -",
+                   f.priority);
+    }
     natsConnection *nc = cli_connect(c);
     if (!nc)
         return CLI_FAILED;

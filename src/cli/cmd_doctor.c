@@ -8,10 +8,11 @@
 #include "cli/doctor_view.h"
 #include "cli/output.h"
 
-const char cmd_doctor_detail[] =
-    "One line for each finding, worst first: error, warning or note, what it is about, what was seen, what to turn.\n"
-    "What grows is judged from the last minutes, which the daemons remember. Exit code 1: there is an error or a "
-    "warning.";
+const char cmd_doctor_detail[] = "One line for each finding, worst first: error, warning or note, "
+                                 "what it is about, what was seen, what to turn.\n"
+                                 "What grows is judged from the last minutes, which the daemons "
+                                 "remember. Exit code 1: there is an error or a "
+                                 "warning.";
 
 static int count_of(const struct view *v, const char *program)
 {
@@ -26,12 +27,14 @@ static void print_json(const struct view *v, const struct findings *found)
     json_t *list = json_array();
     for (int i = 0; i < found->count; i++) {
         const struct finding *f = &found->list[i];
-        json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:o,s:o}", "severity", severity_text(f->severity), "code",
-                                              f->code, "about", output_text(f->about), "text", output_text(f->text),
+        json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:o,s:o}", "severity",
+                                              severity_text(f->severity), "code", f->code, "about",
+                                              output_text(f->about), "text", output_text(f->text),
                                               "turn", output_text(f->turn)));
     }
-    output_json(json_pack("{s:o,s:i,s:i,s:i}", "findings", list, "ingresses", count_of(v, "ax-ingress"), "dispatchers",
-                          count_of(v, "ax-dispatch"), "pools", v->pool_count));
+    output_json(json_pack("{s:o,s:i,s:i,s:i}", "findings", list, "ingresses",
+                          count_of(v, "ax-ingress"), "dispatchers", count_of(v, "ax-dispatch"),
+                          "pools", v->pool_count));
 }
 
 static void print_text(const struct view *v, const struct findings *found)
@@ -40,9 +43,10 @@ static void print_text(const struct view *v, const struct findings *found)
         const struct finding *f = &found->list[i];
         printf("%-8s %s: %s → %s\n", severity_text(f->severity), f->about, f->text, f->turn);
     }
-    if (found->count == 0)
-        printf("nothing found: ax-ingress %d, ax-dispatch %d, pools %d\n", count_of(v, "ax-ingress"),
-               count_of(v, "ax-dispatch"), v->pool_count);
+    if (found->count == 0) {
+        printf("nothing found: ax-ingress %d, ax-dispatch %d, pools %d\n",
+               count_of(v, "ax-ingress"), count_of(v, "ax-dispatch"), v->pool_count);
+    }
 }
 
 int cmd_doctor(struct cli *c)

@@ -21,10 +21,11 @@ static void print_short(const json_t *found, int wanted)
 {
     size_t i;
     json_t *one;
-    json_array_foreach (found, i, one) {
+    json_array_foreach(found, i, one) {
         const char *stream = json_string_value(json_object_get(one, "stream"));
-        printf("%s has replicas: %d, and keeps them; nats stream edit %s --replicas %d -f changes it\n", stream,
-               (int)json_integer_value(json_object_get(one, "replicas")), stream, wanted);
+        printf("%s has replicas: %d, and keeps them; nats stream edit %s --replicas %d -f changes "
+               "it\n",
+               stream, (int)json_integer_value(json_object_get(one, "replicas")), stream, wanted);
     }
 }
 
@@ -53,14 +54,16 @@ int cmd_init(struct cli *c)
     if (e) {
         code = say_problem(&p);
     } else if (json) {
-        output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams", provision_asset_count, "fewer_replicas",
-                              fewer));
+        output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams", provision_asset_count,
+                              "fewer_replicas", fewer));
     } else {
-        for (size_t i = 0; i < json_array_size(created); i++)
+        for (size_t i = 0; i < json_array_size(created); i++) {
             printf("created %s\n", json_string_value(json_array_get(created, i)));
-        printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count, json_array_size(created),
-               (size_t)provision_asset_count - json_array_size(created));
-        print_short(fewer, (int)c->options.replicas);
+            printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count,
+                   json_array_size(created),
+                   (size_t)provision_asset_count - json_array_size(created));
+            print_short(fewer, (int)c->options.replicas);
+        }
     }
     json_decref(created);
     json_decref(fewer);

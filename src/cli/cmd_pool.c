@@ -17,12 +17,15 @@
 #define SET_TRIES 10
 #define TOLD_WAIT_MS 1000
 
-const char cmd_pool_detail[] =
-    "Settings (k=v): rate (starts per second, 0 = unlimited), burst, adaptive, rate_floor, tolerance, fail_ratio, batch,\n"
-    "share, max_retry, backoff, backoff_cap, max_timeouts, window, paused; group_rate, group_burst, group_concurrency,\n"
-    "group_weight, group_weights={\"acme\":3}. They are the JSON under the pool's name in the bucket AX_POOLS; `nats kv put\n"
-    "AX_POOLS NAME '{\"rate\":50}'` does the same as `ax pool set`. Concurrency and heartbeat time-out belong to the consumer:\n"
-    "`nats consumer edit AX_WORK NAME --max-pending 100 --wait 60s`.";
+const char cmd_pool_detail[] = "Settings (k=v): rate (starts per second, 0 = unlimited), burst, "
+                               "adaptive, rate_floor, tolerance, fail_ratio, batch,\n"
+                               "share, max_retry, backoff, backoff_cap, max_timeouts, window, "
+                               "paused; group_rate, group_burst, group_concurrency,\n"
+                               "group_weight, group_weights={\"acme\":3}. They are the JSON under "
+                               "the pool's name in the bucket AX_POOLS; `nats kv put\n"
+                               "AX_POOLS NAME '{\"rate\":50}'` does the same as `ax pool set`. "
+                               "Concurrency and heartbeat time-out belong to the consumer:\n"
+                               "`nats consumer edit AX_WORK NAME --max-pending 100 --wait 60s`.";
 
 static bool check_name(const char *name)
 {
@@ -38,9 +41,11 @@ static int apply(struct settings *s, int count, char **pairs)
     for (int i = 0; i < count; i++) {
         char field[64];
         const char *value = strchr(pairs[i], '=');
-        if (!value || value == pairs[i] || (size_t)(value - pairs[i]) >= sizeof field)
-            return say(CLI_USAGE, "%s: allowed is a setting and its value, as in rate=50", pairs[i]);
-        snprintf(field, sizeof field, "%.*s", (int)(value - pairs[i]), pairs[i]);
+        if (!value || value == pairs[i] || (size_t)(value - pairs[i]) >= sizeof(field)) {
+            return say(CLI_USAGE, "%s: allowed is a setting and its value, as in rate=50",
+                       pairs[i]);
+        }
+        snprintf(field, sizeof(field), "%.*s", (int)(value - pairs[i]), pairs[i]);
         struct problem p = {0};
         if (settings_set(s, field, value + 1, &p))
             return say(CLI_USAGE, "%s", p.text);
@@ -57,40 +62,49 @@ static int add(natsConnection *nc, const char *pool, int count, char **pairs)
         return code;
     char *json = settings_format(&s);
     struct problem p = {0};
-    ax_err e = json ? pool_add(nc, pool, json, &p) : problem_set(&p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
+    ax_err e = json ? pool_add(nc, pool, json, &p)
+                    : problem_set(&p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     free(json);
-    if (e == AX_E_EXISTS)
-        return say(CLI_FAILED, "pool %s is there already: change it with `ax pool set %s …`", pool, pool);
+    if (e == AX_E_EXISTS) {
+        return say(CLI_FAILED, "pool %s is there already: change it with `ax pool set %s …`", pool,
+                   pool);
+    }
     return e ? say_problem(&p) : CLI_OK;
 }
 
 static int set(natsConnection *nc, const char *pool, int count, char **pairs)
 {
     char subject[SUBJECT_MAX_CHARS];
-    snprintf(subject, sizeof subject, POOLS_PREFIX "%s", pool);
+    snprintf(subject, sizeof(subject), POOLS_PREFIX "%s", pool);
     struct problem p = {0};
     for (int i = 0; i < SET_TRIES; i++) {
         struct stored old;
         ax_err e = stored_last(nc, STREAM_POOLS, subject, &old, &p);
-        if (e == AX_E_NOT_FOUND)
-            return say(CLI_FAILED, "pool %s is not there: add it with `ax pool add %s`", pool, pool);
+        if (e == AX_E_NOT_FOUND) {
+            return say(CLI_FAILED, "pool %s is not there: add it with `ax pool add %s`", pool,
+                       pool);
+        }
         if (e)
             return say_problem(&p);
         struct settings s;
         settings_default(&s);
-        e = settings_parse(&s, natsMsg_GetData(old.msg), (size_t)natsMsg_GetDataLength(old.msg), &p);
+        e = settings_parse(&s, natsMsg_GetData(old.msg), (size_t)natsMsg_GetDataLength(old.msg),
+                           &p);
         uint64_t seq = old.seq;
         stored_clear(&old);
-        if (e)
-            return say(CLI_FAILED, "pool %s: its settings are not readable (%s); put them right with nats kv put", pool,
-                       p.text);
+        if (e) {
+            return say(
+                CLI_FAILED,
+                "pool %s: its settings are not readable (%s); put them right with nats kv put",
+                pool, p.text);
+        }
         int code = apply(&s, count, pairs);
         if (code)
             return code;
         char *json = settings_format(&s);
         natsMsg *msg = NULL;
         char expected[32];
-        snprintf(expected, sizeof expected, "%" PRIu64, seq);
+        snprintf(expected, sizeof(expected), "%" PRIu64, seq);
         if (!json || natsMsg_Create(&msg, subject, NULL, json, (int)strlen(json)) != NATS_OK ||
             natsMsgHeader_Set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK)
             return say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
@@ -98,7 +112,8 @@ static int set(natsConnection *nc, const char *pool, int count, char **pairs)
         e = stored_publish(nc, msg, &err_code, &p);
         natsMsg_Destroy(msg);
         free(json);
-        /* Somebody else wrote in between, or our own unanswered try did: on top of that, once more. */
+        /* Somebody else wrote in between, or our own unanswered try did: on top of that, once
+         * more. */
         if (err_code == JSERR_WRONG_LAST_SEQ)
             continue;
         return e ? say_problem(&p) : CLI_OK;
@@ -143,8 +158,10 @@ static void add_told(json_t *o, const char *pool, const struct told_pool *t)
     struct advice list[ADVICE_MAX];
     json_t *advice = json_array();
     int n = advise(pool, t, list);
-    for (int i = 0; i < n; i++)
-        json_array_append_new(advice, json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].turn));
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(advice,
+                              json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].turn));
+    }
     json_object_set_new(o, "pending", t->there ? json_integer(t->pending) : json_null());
     json_object_set_new(o, "busy", json_known(t->busy));
     json_object_set_new(o, "run_p50_ms", json_known(t->p50_ms));
@@ -156,17 +173,20 @@ static void add_told(json_t *o, const char *pool, const struct told_pool *t)
 static json_t *counts_json(const struct pool_counts *n, const struct priorities *ps)
 {
     json_t *queues = json_object();
-    for (int i = 0; i < ps->count; i++)
+    for (int i = 0; i < ps->count; i++) {
         json_object_set_new(queues, ps->list[i].name,
-                            json_pack("{s:I,s:I}", "unfinished", (json_int_t)n->queued[i], "waiting",
-                                      (json_int_t)n->waiting[i]));
-    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:s?}", "queues", queues, "running", (json_int_t)n->running, "handed",
-                     (json_int_t)n->handed, "pulls", (json_int_t)n->pulls, "ack_wait_ms", (json_int_t)n->ack_wait_ms,
-                     "max_ack_pending", (json_int_t)n->max_ack_pending, "leader", n->leader[0] ? n->leader : NULL);
+                            json_pack("{s:I,s:I}", "unfinished", (json_int_t)n->queued[i],
+                                      "waiting", (json_int_t)n->waiting[i]));
+    }
+    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:s?}", "queues", queues, "running",
+                     (json_int_t)n->running, "handed", (json_int_t)n->handed, "pulls",
+                     (json_int_t)n->pulls, "ack_wait_ms", (json_int_t)n->ack_wait_ms,
+                     "max_ack_pending", (json_int_t)n->max_ack_pending, "leader",
+                     n->leader[0] ? n->leader : NULL);
 }
 
-static void print_table(const struct priorities *ps, const struct pool_list *pools, const struct pool_counts *counts,
-                        const struct told_pool *told)
+static void print_table(const struct priorities *ps, const struct pool_list *pools,
+                        const struct pool_counts *counts, const struct told_pool *told)
 {
     struct table t = {.columns = ps->count + 11};
     const char *cells[PRIORITIES_MAX + 11] = {"pool"};
@@ -190,18 +210,18 @@ static void print_table(const struct priorities *ps, const struct pool_list *poo
         k = 1;
         cells[0] = pools->list[r].name;
         for (int i = 0; i < ps->count; i++, k++)
-            cell_number(text[k], sizeof text[k], n->queued[i]);
-        cell_number(text[k++], sizeof text[0], n->handed);
-        cell_number(text[k++], sizeof text[0], n->running);
-        cell_number(text[k++], sizeof text[0], n->pulls);
-        cell_number(text[k], sizeof text[0], -1);
+            cell_number(text[k], sizeof(text[k]), n->queued[i]);
+        cell_number(text[k++], sizeof(text[0]), n->handed);
+        cell_number(text[k++], sizeof(text[0]), n->running);
+        cell_number(text[k++], sizeof(text[0]), n->pulls);
+        cell_number(text[k], sizeof(text[0]), -1);
         if (told[r].busy >= 0)
-            snprintf(text[k], sizeof text[0], "%.0f%%", 100 * told[r].busy);
+            snprintf(text[k], sizeof(text[0]), "%.0f%%", 100 * told[r].busy);
         cell_ms(text[++k], told[r].p50_ms);
         cell_ms(text[++k], told[r].p99_ms);
         output_seconds(n->ack_wait_ms * 1000000, text[++k]);
         k++;
-        cell_number(text[k++], sizeof text[0], n->max_ack_pending);
+        cell_number(text[k++], sizeof(text[0]), n->max_ack_pending);
         for (int i = 1; i < k; i++)
             cells[i] = text[i];
         cells[k++] = n->leader[0] ? n->leader : "-";
@@ -248,8 +268,8 @@ static int list(natsConnection *nc, bool json)
         e = provision_priorities(nc, &ps, &p);
     if (!e)
         e = pool_list_read(nc, &pools, &p);
-    struct pool_counts *counts = calloc((size_t)pools.count + 1, sizeof *counts);
-    struct told_pool *figures = calloc((size_t)pools.count + 1, sizeof *figures);
+    struct pool_counts *counts = calloc((size_t)pools.count + 1, sizeof(*counts));
+    struct told_pool *figures = calloc((size_t)pools.count + 1, sizeof(*figures));
     if (!e && (!counts || !figures))
         e = problem_set(&p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     for (int i = 0; !e && i < pools.count; i++)
@@ -283,14 +303,17 @@ static int list(natsConnection *nc, bool json)
 int cmd_pool(struct cli *c)
 {
     bool json = false;
-    const struct flag flags[] = {{"json", FLAG_BOOL, &json, 0, 0, NULL, "ls: print one line of JSON"}};
+    const struct flag flags[] = {
+        {"json", FLAG_BOOL, &json, 0, 0, NULL, "ls: print one line of JSON"}};
     int code = args_parse(c, flags, 1, 1, 64);
     if (code >= 0)
         return code;
     const char *what = c->argv[0];
-    bool is_add = strcmp(what, "add") == 0, is_set = strcmp(what, "set") == 0, is_list = strcmp(what, "ls") == 0;
+    bool is_add = strcmp(what, "add") == 0, is_set = strcmp(what, "set") == 0,
+         is_list = strcmp(what, "ls") == 0;
     bool is_pause = strcmp(what, "pause") == 0, is_resume = strcmp(what, "resume") == 0;
-    if (!(is_list && c->argc == 1) && !((is_pause || is_resume) && c->argc == 2) && !(is_add && c->argc >= 2) && !(is_set && c->argc >= 3))
+    if (!(is_list && c->argc == 1) && !((is_pause || is_resume) && c->argc == 2) &&
+        !(is_add && c->argc >= 2) && !(is_set && c->argc >= 3))
         return say(CLI_USAGE, "usage: ax pool %s", c->command->args);
     if (!is_list && !check_name(c->argv[1]))
         return CLI_USAGE;

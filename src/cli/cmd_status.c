@@ -27,7 +27,8 @@ static void print_when(const char *what, int64_t ns)
 
 static void print_found(const struct found *f)
 {
-    printf("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task", f->id, "pool", f->pool);
+    printf("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task", f->id,
+           "pool", f->pool);
     if (f->key[0])
         printf("%-10s %s\n", "key", f->key);
     if (f->group[0])
@@ -59,20 +60,22 @@ static int print_overview(natsConnection *nc, bool json)
         const struct priority *q = &o.queues.list[i];
         if (json)
             json_object_set_new(queues, q->name, json_integer((json_int_t)q->messages));
-        else if (q->max_msgs >= 0)
-            printf("%-10s %" PRIu64 " unfinished, room for %" PRId64 "\n", q->name, q->messages, q->max_msgs);
-        else
+        else if (q->max_msgs >= 0) {
+            printf("%-10s %" PRIu64 " unfinished, room for %" PRId64 "\n", q->name, q->messages,
+                   q->max_msgs);
+        } else
             printf("%-10s %" PRIu64 " unfinished\n", q->name, q->messages);
     }
     if (json) {
-        output_json(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queued", queues, "handed", (json_int_t)o.work, "later",
-                              (json_int_t)o.later, "spilled", (json_int_t)o.spilled, "done", (json_int_t)o.done, "dead",
+        output_json(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queued", queues, "handed",
+                              (json_int_t)o.work, "later", (json_int_t)o.later, "spilled",
+                              (json_int_t)o.spilled, "done", (json_int_t)o.done, "dead",
                               (json_int_t)o.dead));
         return CLI_OK;
     }
     json_decref(queues);
-    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64 "\n%-10s %" PRIu64
-           " remembered\n%-10s %" PRIu64 "\n",
+    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64
+           "\n%-10s %" PRIu64 " remembered\n%-10s %" PRIu64 "\n",
            "work", o.work, "later", o.later, "spilled", o.spilled, "done", o.done, "dead", o.dead);
     return CLI_OK;
 }
@@ -85,10 +88,10 @@ static int print_task(natsConnection *nc, const char *pool, const char *text, bo
         return say_problem(&p);
     if (json)
         output_json(find_json(&f));
-    else if (f.state == TASK_UNKNOWN)
-        return say(CLI_FAILED, "%s: unknown: no task of that key (pool %s) or id in AX's streams", text,
-                   pool ? pool : DEFAULT_POOL);
-    else
+    else if (f.state == TASK_UNKNOWN) {
+        return say(CLI_FAILED, "%s: unknown: no task of that key (pool %s) or id in AX's streams",
+                   text, pool ? pool : DEFAULT_POOL);
+    } else
         print_found(&f);
     return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;
 }
@@ -98,7 +101,8 @@ int cmd_status(struct cli *c)
     bool json = false;
     const char *pool = NULL;
     const struct flag flags[] = {
-        {"pool", FLAG_TEXT, &pool, 0, 0, "NAME", "the key's pool (default: `default`; an id is looked for in all)"},
+        {"pool", FLAG_TEXT, &pool, 0, 0, "NAME",
+         "the key's pool (default: `default`; an id is looked for in all)"},
         {"json", FLAG_BOOL, &json, 0, 0, NULL, "print one line of JSON"},
     };
     int code = args_parse(c, flags, 2, 0, 1);

@@ -1,4 +1,5 @@
-/* `ax up`: a nats-server, ingress and dispatch as children of one process that starts, watches and stops them. */
+/* `ax up`: a nats-server, ingress and dispatch as children of one process that starts, watches and
+ * stops them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -34,11 +35,14 @@ enum { SERVER, INGRESS, DISPATCH };
 
 extern char **environ;
 
-const char cmd_up_detail[] =
-    "When all is there, one line comes on stdout: ax ready nats://127.0.0.1:PORT. Logs go to stderr. A child that\n"
-    "dies is started again. SIGINT, SIGTERM or the end of the parent process stop everything, the server last.\n"
-    "--http PORT answers GET /healthz and /readyz (503 and the reason while a child is down or not ready).\n"
-    "nats-server is the one AX_NATS_SERVER names, else the one on PATH, else the one that `make` keeps in ~/.cache/ax.";
+const char cmd_up_detail[] = "When all is there, one line comes on stdout: ax ready "
+                             "nats://127.0.0.1:PORT. Logs go to stderr. A child that\n"
+                             "dies is started again. SIGINT, SIGTERM or the end of the parent "
+                             "process stop everything, the server last.\n"
+                             "--http PORT answers GET /healthz and /readyz (503 and the reason "
+                             "while a child is down or not ready).\n"
+                             "nats-server is the one AX_NATS_SERVER names, else the one on PATH, "
+                             "else the one that `make` keeps in ~/.cache/ax.";
 
 struct up {
     struct cli *cli;
@@ -65,7 +69,7 @@ static void set_health(struct up *u, bool ready, const char *why)
 {
     pthread_mutex_lock(&u->health_lock);
     u->ready = ready;
-    snprintf(u->why, sizeof u->why, "%s", why);
+    snprintf(u->why, sizeof(u->why), "%s", why);
     pthread_mutex_unlock(&u->health_lock);
 }
 
@@ -90,12 +94,14 @@ static void reap(struct up *u)
 
 static void wait_tick(struct up *u, int ms)
 {
-    struct pollfd fds[2] = {{.fd = u->signals, .events = POLLIN}, {.fd = u->parent, .events = POLLIN}};
+    struct pollfd fds[2] = {{.fd = u->signals, .events = POLLIN},
+                            {.fd = u->parent, .events = POLLIN}};
     poll(fds, u->parent >= 0 ? 2 : 1, ms);
     struct signalfd_siginfo info;
-    while (read(u->signals, &info, sizeof info) == (ssize_t)sizeof info)
+    while (read(u->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo != SIGCHLD)
             u->stop = true;
+    }
     if (u->parent >= 0 && fds[1].revents) {
         log_info("the parent process has ended", NULL);
         u->stop = true;
@@ -122,11 +128,11 @@ static int make_store(struct up *u, const char *given)
     char path[PATH_MAX];
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (given)
-        snprintf(path, sizeof path, "%s", given);
+        snprintf(path, sizeof(path), "%s", given);
     else if (data && *data)
-        snprintf(path, sizeof path, "%s/ax", data);
+        snprintf(path, sizeof(path), "%s/ax", data);
     else if (home && *home)
-        snprintf(path, sizeof path, "%s/.local/share/ax", home);
+        snprintf(path, sizeof(path), "%s/.local/share/ax", home);
     else
         return say(CLI_USAGE, "--store: not given, and neither XDG_DATA_HOME nor HOME is set");
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -141,11 +147,12 @@ static int make_store(struct up *u, const char *given)
         return say(CLI_FAILED, "--store: %s: %s", path, strerror(errno));
 
     char lock[PATH_MAX + 16];
-    snprintf(lock, sizeof lock, "%s/ax.lock", u->store);
+    snprintf(lock, sizeof(lock), "%s/ax.lock", u->store);
     u->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (u->lock < 0)
         return say(CLI_FAILED, "--store: %s: %s", lock, strerror(errno));
-    /* The server inherits it: the store is taken for as long as a server of ours lives, whatever became of us. */
+    /* The server inherits it: the store is taken for as long as a server of ours lives, whatever
+     * became of us. */
     if (flock(u->lock, LOCK_EX | LOCK_NB))
         return say(CLI_FAILED, "--store: %s is in use by another `ax up`", u->store);
     return CLI_OK;
@@ -154,16 +161,16 @@ static int make_store(struct up *u, const char *given)
 /* Children talk to our server, whatever the caller's environment says about another one. */
 static char **make_environment(struct up *u)
 {
-    static const char *const drop[] = {"NATS_URL=", "NATS_CREDS=", "NATS_USER=", "NATS_PASSWORD=",
-                                       "NATS_CA=",  "NATS_CERT=",  "NATS_KEY=",  "AX_LOG_LEVEL=",
-                                       "AX_REPLICAS="};
+    static const char *const drop[] = {
+        "NATS_URL=",  "NATS_CREDS=", "NATS_USER=",    "NATS_PASSWORD=", "NATS_CA=",
+        "NATS_CERT=", "NATS_KEY=",   "AX_LOG_LEVEL=", "AX_REPLICAS="};
     size_t count = 0, k = 0;
     while (environ[count])
         count++;
-    char **block = calloc(count + 3, sizeof *block);
+    char **block = calloc(count + 3, sizeof(*block));
     for (size_t i = 0; block && i < count; i++) {
         bool dropped = false;
-        for (size_t d = 0; d < sizeof drop / sizeof drop[0]; d++)
+        for (size_t d = 0; d < sizeof(drop) / sizeof(drop[0]); d++)
             dropped |= strncmp(environ[i], drop[d], strlen(drop[d])) == 0;
         if (!dropped)
             block[k++] = environ[i];
@@ -171,8 +178,8 @@ static char **make_environment(struct up *u)
     if (!block)
         return NULL;
     const char *level = u->cli->options.log_level;
-    snprintf(u->url_entry, sizeof u->url_entry, "NATS_URL=%s", u->url);
-    snprintf(u->level_entry, sizeof u->level_entry, "AX_LOG_LEVEL=%s", level ? level : "info");
+    snprintf(u->url_entry, sizeof(u->url_entry), "NATS_URL=%s", u->url);
+    snprintf(u->level_entry, sizeof(u->level_entry), "AX_LOG_LEVEL=%s", level ? level : "info");
     block[k++] = u->url_entry;
     block[k] = u->level_entry;
     return block;
@@ -182,11 +189,13 @@ static bool server_args(struct up *u)
 {
     struct child *c = &u->children[SERVER];
     child_clear_args(c);
-    bool right = child_arg(c, "-c") && child_arg(c, "%s/" UP_SERVER_CONF, u->store) && child_arg(c, "-js") &&
-                 child_arg(c, "-sd") && child_arg(c, "%s", u->store) && child_arg(c, "-a") &&
-                 child_arg(c, "%s", u->host) && child_arg(c, "-p") && child_arg(c, "%d", u->port ? (int)u->port : -1);
+    bool right = child_arg(c, "-c") && child_arg(c, "%s/" UP_SERVER_CONF, u->store) &&
+                 child_arg(c, "-js") && child_arg(c, "-sd") && child_arg(c, "%s", u->store) &&
+                 child_arg(c, "-a") && child_arg(c, "%s", u->host) && child_arg(c, "-p") &&
+                 child_arg(c, "%d", u->port ? (int)u->port : -1);
     /* Later starts use the same port and need not tell it. */
-    return right && (u->url[0] || (child_arg(c, "--ports_file_dir") && child_arg(c, "%s", u->store)));
+    return right &&
+           (u->url[0] || (child_arg(c, "--ports_file_dir") && child_arg(c, "%s", u->store)));
 }
 
 /* What a killed server left: its process number may come again. */
@@ -194,7 +203,7 @@ static void drop_ports_files(const char *store)
 {
     char pattern[PATH_MAX + 32];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/nats-server_*.ports", store);
+    snprintf(pattern, sizeof(pattern), "%s/nats-server_*.ports", store);
     if (glob(pattern, GLOB_NOESCAPE, NULL, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
@@ -227,22 +236,26 @@ static int start_server(struct up *u)
     drop_ports_files(u->store);
     if (!server_args(u) || !child_start(c))
         return say(CLI_FAILED, "%s cannot be started", c->path);
-    snprintf(path, sizeof path, "%s/nats-server_%d.ports", u->store, (int)c->pid);
+    snprintf(path, sizeof(path), "%s/nats-server_%d.ports", u->store, (int)c->pid);
     int64_t deadline_ms = up_now_ms() + START_TIMEOUT_MS;
     int port = 0;
     while (!u->stop && !(port = read_ports_file(path))) {
-        if (!c->pid)
-            return say(CLI_FAILED, "nats-server (%s, version %s) ended while starting; its log says why", c->path,
-                       version);
-        if (up_now_ms() > deadline_ms)
-            return say(CLI_FAILED, "nats-server (%s) did not start within %d s", c->path, START_TIMEOUT_MS / 1000);
+        if (!c->pid) {
+            return say(CLI_FAILED,
+                       "nats-server (%s, version %s) ended while starting; its log says why",
+                       c->path, version);
+        }
+        if (up_now_ms() > deadline_ms) {
+            return say(CLI_FAILED, "nats-server (%s) did not start within %d s", c->path,
+                       START_TIMEOUT_MS / 1000);
+        }
         wait_tick(u, TICK_STARTING_MS);
     }
     if (u->stop)
         return CLI_OK;
     u->port = port;
     bool any = strcmp(u->host, "0.0.0.0") == 0 || strcmp(u->host, "::") == 0;
-    snprintf(u->url, sizeof u->url, "nats://%s:%d", any ? "127.0.0.1" : u->host, port);
+    snprintf(u->url, sizeof(u->url), "nats://%s:%d", any ? "127.0.0.1" : u->host, port);
     u->environment = make_environment(u);
     if (!u->environment || !server_args(u))
         return say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
@@ -263,7 +276,8 @@ static int provision(struct up *u)
         e = provision_feeders(u->nc, &ps, &p);
     if (!e)
         e = pool_add(u->nc, DEFAULT_POOL, "{}", &p);
-    return e && e != AX_E_EXISTS ? say(CLI_FAILED, "%s", p.text[0] ? p.text : ax_err_text(e)) : CLI_OK;
+    return e && e != AX_E_EXISTS ? say(CLI_FAILED, "%s", p.text[0] ? p.text : ax_err_text(e))
+                                 : CLI_OK;
 }
 
 static bool start_daemon(struct up *u, int which)
@@ -300,15 +314,15 @@ static void check_health(struct up *u)
     for (int i = 0; i < CHILDREN; i++) {
         struct child *c = &u->children[i];
         bool right = c->pid != 0;
-        snprintf(why, sizeof why, "is down");
+        snprintf(why, sizeof(why), "is down");
         if (right && c->http_port)
-            right = up_probe(c->http_port, why, sizeof why);
+            right = up_probe(c->http_port, why, sizeof(why));
         else if (right && natsConnection_Status(u->nc) != NATS_CONN_STATUS_CONNECTED) {
-            snprintf(why, sizeof why, "is not reached");
+            snprintf(why, sizeof(why), "is not reached");
             right = false;
         }
         if (!right) {
-            snprintf(line, sizeof line, "%s: %s", c->name, why);
+            snprintf(line, sizeof(line), "%s: %s", c->name, why);
             set_health(u, false, line);
             return;
         }
@@ -334,17 +348,19 @@ static int wait_ready(struct up *u)
 static int run(struct up *u)
 {
     struct problem p = {0};
-    if (u->http_port && http_start(&u->http, u->cli->options.http_bind ? u->cli->options.http_bind : "127.0.0.1",
-                                   (int)u->http_port, is_ready, u, &p))
+    if (u->http_port &&
+        http_start(&u->http, u->cli->options.http_bind ? u->cli->options.http_bind : "127.0.0.1",
+                   (int)u->http_port, is_ready, u, &p))
         return say(CLI_FAILED, "%s", p.text);
     if (u->http)
         log_info("health", "url=http://127.0.0.1:%d/readyz", http_port(u->http));
     int code = start_server(u);
     if (!code && !u->stop)
         code = provision(u);
-    for (int i = INGRESS; !code && !u->stop && i <= DISPATCH; i++)
+    for (int i = INGRESS; !code && !u->stop && i <= DISPATCH; i++) {
         if (!start_daemon(u, i))
             code = say(CLI_FAILED, "%s cannot be started", u->children[i].path);
+    }
     if (!code && !u->stop)
         code = wait_ready(u);
     if (code || u->stop)
@@ -379,10 +395,13 @@ int cmd_up(struct cli *c)
     const char *store = NULL;
     int64_t http_port_given = INT64_MIN;
     const struct flag flags[] = {
-        {"port", FLAG_INT, &u.port, 0, 65535, "N", "port of the NATS server (default 4222; 0: any free one)"},
+        {"port", FLAG_INT, &u.port, 0, 65535, "N",
+         "port of the NATS server (default 4222; 0: any free one)"},
         {"host", FLAG_TEXT, &u.host, 0, 0, "ADDRESS", "address it listens on (default 127.0.0.1)"},
-        {"store", FLAG_TEXT, &store, 0, 0, "DIR", "where its streams are kept (default ~/.local/share/ax)"},
-        {"http", FLAG_INT, &http_port_given, -1, 65535, "PORT", "answer health checks there (-1: any free port)"},
+        {"store", FLAG_TEXT, &store, 0, 0, "DIR",
+         "where its streams are kept (default ~/.local/share/ax)"},
+        {"http", FLAG_INT, &http_port_given, -1, 65535, "PORT",
+         "answer health checks there (-1: any free port)"},
     };
     pid_t parent = getppid();
     int code = args_parse(c, flags, 4, 0, 0);

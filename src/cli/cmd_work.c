@@ -26,16 +26,22 @@
 #define KILL_GRACE_MS 5000
 #define STOP_RECEIPTS_MS 10000
 #define DRAIN_MS 2000
-/* Given back for another worker at once, but as a nak with a delay: without one the pool's backoff would apply. */
+/* Given back for another worker at once, but as a nak with a delay: without one the pool's backoff
+ * would apply. */
 #define GIVE_BACK "-NAK {\"delay\":1000000}"
 
 const char cmd_work_detail[] =
-    "Runs /bin/sh -c CMD for every task, body on stdin, with AX_TASK, AX_KEY, AX_ATTEMPT, AX_FENCE, AX_PRIORITY and\n"
-    "AX_POOL in the environment. Exit code 0: ack. 65: dead letter at once, the last line of stderr is the reason.\n"
+    "Runs /bin/sh -c CMD for every task, body on stdin, with AX_TASK, AX_KEY, AX_ATTEMPT, "
+    "AX_FENCE, AX_PRIORITY and\n"
+    "AX_POOL in the environment. Exit code 0: ack. 65: dead letter at once, the last line of "
+    "stderr is the reason.\n"
     "75, any other, or killed by a signal: nak, the task is tried again after its backoff.\n"
-    "While the command runs, its lease is renewed. When the attempt is superseded, the command is stopped.\n"
-    "On SIGTERM or SIGINT: nothing new is started, what runs is finished, what came and did not start is given back,\n"
-    "which counts as an attempt. A second signal stops the commands, too. The pool is added when it is not there.";
+    "While the command runs, its lease is renewed. When the attempt is superseded, the command is "
+    "stopped.\n"
+    "On SIGTERM or SIGINT: nothing new is started, what runs is finished, what came and did not "
+    "start is given back,\n"
+    "which counts as an attempt. A second signal stops the commands, too. The pool is added when "
+    "it is not there.";
 
 struct work {
     struct connect_events events;
@@ -51,7 +57,8 @@ struct work {
     struct reports reports;
     struct job *jobs;
     int running;
-    struct mail *backlog, **backlog_last; /* came without a free slot: kept, renewed, started next */
+    /* came without a free slot: kept, renewed, started next */
+    struct mail *backlog, **backlog_last;
     int64_t progress_ms; /* how often to renew */
     int64_t info_ms;     /* when to read stream and consumer next */
     char created[40];    /* AX_WORK's creation; "": not known */
@@ -69,7 +76,8 @@ static void start(struct work *w, natsMsg *msg)
 {
     struct job *j = job_start(msg, w->command);
     if (!j) {
-        log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg), errno);
+        log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg),
+                 errno);
         if (natsMsg_GetReply(msg))
             receipts_send(&w->receipts, natsMsg_GetReply(msg), "-NAK");
         natsMsg_Destroy(msg);
@@ -89,7 +97,8 @@ static void give_back(struct work *w, natsMsg *msg)
     w->given_back++;
 }
 
-/* A task goes into a slot, into the backlog when the server sent more than there are, or back when we stop. */
+/* A task goes into a slot, into the backlog when the server sent more than there are, or back when
+ * we stop. */
 static void on_pull(struct work *w, struct mail *m)
 {
     const char *subject = natsMsg_GetSubject(m->msg);
@@ -115,11 +124,13 @@ static void on_pull(struct work *w, struct mail *m)
     mail_free(m);
 }
 
-/* AX_WORK is another one than before. Its sequences start anew, so a receipt for what the old one held would be taken
- * for another task's: nothing of it may be acked any more. The dispatcher hands it over again. */
+/* AX_WORK is another one than before. Its sequences start anew, so a receipt for what the old one
+ * held would be taken for another task's: nothing of it may be acked any more. The dispatcher hands
+ * it over again. */
 static void forget_all(struct work *w)
 {
-    log_warn("AX_WORK was recreated: what came from the old one is stopped, without receipt", "running=%d", w->running);
+    log_warn("AX_WORK was recreated: what came from the old one is stopped, without receipt",
+             "running=%d", w->running);
     receipts_free(&w->receipts);
     for (struct mail *m = w->backlog, *next; m; m = next) {
         next = m->next;
@@ -127,11 +138,12 @@ static void forget_all(struct work *w)
     }
     w->backlog = NULL;
     w->backlog_last = &w->backlog;
-    for (struct job *j = w->jobs; j; j = j->next)
+    for (struct job *j = w->jobs; j; j = j->next) {
         if (!j->revoked) {
             j->revoked = true;
             job_stop(j, KILL_GRACE_MS);
         }
+    }
     pulls_reset(&w->pulls);
     w->created[0] = '\0';
     w->info_ms = 0;
@@ -144,7 +156,7 @@ static void on_stream(struct work *w, natsMsg *msg)
     if (created) {
         if (w->created[0] && strcmp(w->created, created) != 0)
             forget_all(w);
-        snprintf(w->created, sizeof w->created, "%s", created);
+        snprintf(w->created, sizeof(w->created), "%s", created);
     }
     json_decref(root);
 }
@@ -154,7 +166,8 @@ static void on_info(struct work *w, natsMsg *msg)
     json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
     json_t *config = json_object_get(root, "config");
     if (config) {
-        int64_t ack_wait_ms = (int64_t)json_integer_value(json_object_get(config, "ack_wait")) / 1000000;
+        int64_t ack_wait_ms = (int64_t)json_integer_value(json_object_get(config, "ack_wait")) /
+                              1000000;
         w->progress_ms = ack_wait_ms / 3 > 10 ? ack_wait_ms / 3 : 10;
         if (w->pulls.missing)
             log_info("consumer is there again", "pool=%s", w->pool);
@@ -176,13 +189,13 @@ static void on_revoke(struct work *w, natsMsg *msg)
 {
     char text[32];
     const char *id = strrchr(natsMsg_GetSubject(msg), '.') + 1;
-    snprintf(text, sizeof text, "%.*s", natsMsg_GetDataLength(msg), natsMsg_GetData(msg));
+    snprintf(text, sizeof(text), "%.*s", natsMsg_GetDataLength(msg), natsMsg_GetData(msg));
     uint64_t newer = strtoull(text, NULL, 10);
     for (struct job *j = w->jobs; j; j = j->next) {
         if (strcmp(j->id, id) != 0 || j->fence >= newer || j->revoked)
             continue;
-        log_warn("attempt superseded, its command is stopped", "task=%s fence=%" PRIu64 " newer=%" PRIu64, j->id,
-                 j->fence, newer);
+        log_warn("attempt superseded, its command is stopped",
+                 "task=%s fence=%" PRIu64 " newer=%" PRIu64, j->id, j->fence, newer);
         j->revoked = true;
         job_stop(j, KILL_GRACE_MS);
     }
@@ -229,10 +242,10 @@ static void take_mail(struct work *w)
 static void ask_info(struct work *w)
 {
     char subject[128], reply[96];
-    snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", STREAM_WORK, w->pool);
-    snprintf(reply, sizeof reply, "%s.info", w->control_inbox);
+    snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.INFO.%s.%s", STREAM_WORK, w->pool);
+    snprintf(reply, sizeof(reply), "%s.info", w->control_inbox);
     natsConnection_PublishRequest(w->nc, subject, reply, "", 0);
-    snprintf(reply, sizeof reply, "%s.stream", w->control_inbox);
+    snprintf(reply, sizeof(reply), "%s.stream", w->control_inbox);
     natsConnection_PublishRequest(w->nc, "$JS.API.STREAM.INFO." STREAM_WORK, reply, "", 0);
     w->info_ms = work_now_ms() + (w->pulls.missing ? INFO_MISSING_MS : INFO_EVERY_MS);
 }
@@ -240,7 +253,7 @@ static void ask_info(struct work *w)
 static void finish(struct work *w, struct job *j, int status)
 {
     char buf[300];
-    const char *receipt = job_receipt(j, status, buf, sizeof buf);
+    const char *receipt = job_receipt(j, status, buf, sizeof(buf));
     if (j->revoked) {
         log_info("superseded attempt ended, no receipt", "task=%s fence=%" PRIu64, j->id, j->fence);
         return;
@@ -257,9 +270,10 @@ static void finish(struct work *w, struct job *j, int status)
         log_debug("task done", "task=%s", j->id);
     else if (WIFSIGNALED(status))
         log_info("command killed", "task=%s signal=%d receipt=nak", j->id, WTERMSIG(status));
-    else
+    else {
         log_info("command failed", "task=%s exit=%d receipt=%s", j->id, WEXITSTATUS(status),
                  receipt[1] == 'T' ? "term" : "nak");
+    }
 }
 
 static void reap(struct work *w)
@@ -282,13 +296,15 @@ static void begin_stop(struct work *w)
 {
     if (w->stopping) {
         log_warn("second signal: stopping the commands", "running=%d", w->running);
-        for (struct job *j = w->jobs; j; j = j->next)
+        for (struct job *j = w->jobs; j; j = j->next) {
             if (!j->kill_ms)
                 job_stop(j, KILL_GRACE_MS);
+        }
         return;
     }
     w->stopping = true;
-    /* Takes our interest away at the server, so that pulls still open get nothing more; what was on its way comes. */
+    /* Takes our interest away at the server, so that pulls still open get nothing more; what was on
+     * its way comes. */
     if (natsSubscription_Drain(w->pull_sub) == NATS_OK)
         natsSubscription_WaitForDrainCompletion(w->pull_sub, DRAIN_MS);
     for (struct mail *m = w->backlog, *next; m; m = next) {
@@ -299,16 +315,18 @@ static void begin_stop(struct work *w)
     w->backlog = NULL;
     w->backlog_last = &w->backlog;
     take_mail(w);
-    reports_tick(&w->reports, 0, 0); /* what still runs needs no place that could be given to others */
+    /* what still runs needs no place that could be given to others */
+    reports_tick(&w->reports, 0, 0);
     log_info("stopping", "running=%d given_back=%" PRId64, w->running, w->given_back);
 }
 
 static void read_signals(struct work *w, int fd)
 {
     struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info)
+    while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo != SIGCHLD)
             begin_stop(w);
+    }
     reap(w);
 }
 
@@ -353,7 +371,8 @@ static int wait_ms(const struct work *w)
         due_ms = w->info_ms;
     if (!w->stopping && reports_due_ms(&w->reports) < due_ms)
         due_ms = reports_due_ms(&w->reports);
-    if (!w->stopping && w->pulls.asked == 0 && w->pulls.not_before_ms < due_ms && w->running < w->concurrency)
+    if (!w->stopping && w->pulls.asked == 0 && w->pulls.not_before_ms < due_ms &&
+        w->running < w->concurrency)
         due_ms = w->pulls.not_before_ms;
     for (const struct job *j = w->jobs; j; j = j->next) {
         due_ms = !j->revoked && j->progress_ms < due_ms ? j->progress_ms : due_ms;
@@ -365,8 +384,8 @@ static int wait_ms(const struct work *w)
 
 static int run(struct work *w, int signals)
 {
-    struct pollfd *fds = calloc(2 + 2 * (size_t)w->concurrency, sizeof *fds);
-    struct job **owners = calloc(2 + 2 * (size_t)w->concurrency, sizeof *owners);
+    struct pollfd *fds = calloc(2 + 2 * (size_t)w->concurrency, sizeof(*fds));
+    struct job **owners = calloc(2 + 2 * (size_t)w->concurrency, sizeof(*owners));
     if (!fds || !owners) {
         free(fds);
         free(owners);
@@ -399,7 +418,8 @@ static int run(struct work *w, int signals)
             else if (fds[i].revents)
                 job_read(owners[i]);
         }
-        /* Signals first, and whatever poll saw: what has not started when a stop comes does not start. */
+        /* Signals first, and whatever poll saw: what has not started when a stop comes does not
+         * start. */
         read_signals(w, signals);
         if (fds[1].revents)
             take_mail(w);
@@ -416,24 +436,30 @@ static natsStatus subscribe(struct work *w)
     natsStatus s = natsInbox_Create(&inbox);
     if (s != NATS_OK)
         return s;
-    snprintf(w->pull_inbox, sizeof w->pull_inbox, "%s.p", inbox);
-    snprintf(w->control_inbox, sizeof w->control_inbox, "%s.c", inbox);
+    snprintf(w->pull_inbox, sizeof(w->pull_inbox), "%s.p", inbox);
+    snprintf(w->control_inbox, sizeof(w->control_inbox), "%s.c", inbox);
     natsInbox_Destroy(inbox);
     w->slots[0] = (struct mail_slot){&w->box, MAIL_PULL};
     w->slots[1] = (struct mail_slot){&w->box, MAIL_CONTROL};
     w->slots[2] = (struct mail_slot){&w->box, MAIL_REVOKE};
-    snprintf(subject, sizeof subject, "%s.*", w->pull_inbox);
+    snprintf(subject, sizeof(subject), "%s.*", w->pull_inbox);
     s = natsConnection_Subscribe(&w->pull_sub, w->nc, subject, mailbox_on_message, &w->slots[0]);
-    snprintf(subject, sizeof subject, "%s.>", w->control_inbox);
-    if (s == NATS_OK)
-        s = natsConnection_Subscribe(&w->control_sub, w->nc, subject, mailbox_on_message, &w->slots[1]);
-    snprintf(subject, sizeof subject, "ax.revoke.%s.*", w->pool);
-    if (s == NATS_OK)
-        s = natsConnection_Subscribe(&w->revoke_sub, w->nc, subject, mailbox_on_message, &w->slots[2]);
+    snprintf(subject, sizeof(subject), "%s.>", w->control_inbox);
+    if (s == NATS_OK) {
+        s = natsConnection_Subscribe(&w->control_sub, w->nc, subject, mailbox_on_message,
+                                     &w->slots[1]);
+    }
+    snprintf(subject, sizeof(subject), "ax.revoke.%s.*", w->pool);
+    if (s == NATS_OK) {
+        s = natsConnection_Subscribe(&w->revoke_sub, w->nc, subject, mailbox_on_message,
+                                     &w->slots[2]);
+    }
     w->slots[3] = (struct mail_slot){&w->box, MAIL_STREAM_DELETED};
-    if (s == NATS_OK)
-        s = natsConnection_Subscribe(&w->deleted_sub, w->nc, "$JS.EVENT.ADVISORY.STREAM.DELETED." STREAM_WORK,
+    if (s == NATS_OK) {
+        s = natsConnection_Subscribe(&w->deleted_sub, w->nc,
+                                     "$JS.EVENT.ADVISORY.STREAM.DELETED." STREAM_WORK,
                                      mailbox_on_message, &w->slots[3]);
+    }
     natsSubscription *subs[] = {w->pull_sub, w->control_sub, w->revoke_sub, w->deleted_sub};
     for (int i = 0; s == NATS_OK && i < 4; i++)
         s = natsSubscription_SetPendingLimits(subs[i], -1, -1);
@@ -462,20 +488,22 @@ static int work(struct cli *c, struct work *w, int signals)
         w->pulls.nc = w->receipts.nc = w->nc;
         w->pulls.inbox = w->pull_inbox;
         w->receipts.inbox = w->control_inbox;
-        snprintf(w->pulls.subject, sizeof w->pulls.subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", STREAM_WORK, w->pool);
+        snprintf(w->pulls.subject, sizeof(w->pulls.subject), "$JS.API.CONSUMER.MSG.NEXT.%s.%s",
+                 STREAM_WORK, w->pool);
         char name[INSTANCE_MAX_CHARS + 1];
         instance_new(name);
         reports_init(&w->reports, w->nc, w->pool, name);
         log_info("working", "pool=%s concurrency=%d", w->pool, w->concurrency);
         code = run(w, signals);
-        log_info("stopped", "done=%" PRId64 " failed=%" PRId64 " terminated=%" PRId64 " given_back=%" PRId64, w->done,
-                 w->failed, w->terminated, w->given_back);
+        log_info("stopped",
+                 "done=%" PRId64 " failed=%" PRId64 " terminated=%" PRId64 " given_back=%" PRId64,
+                 w->done, w->failed, w->terminated, w->given_back);
         natsConnection_FlushTimeout(w->nc, 1000);
     }
     receipts_free(&w->receipts);
     natsConnection_Close(w->nc);
     natsSubscription *const subs[] = {w->pull_sub, w->control_sub, w->revoke_sub, w->deleted_sub};
-    for (size_t i = 0; i < sizeof subs / sizeof subs[0]; i++)
+    for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
         natsSubscription_Destroy(subs[i]); /* nothing is delivered any more */
     return code;
 }

@@ -1,4 +1,5 @@
-/* What is wrong, judged from what was read (doctor_view.h): one finding a line, with what to turn. Pure. */
+/* What is wrong, judged from what was read (doctor_view.h): one finding a line, with what to turn.
+ * Pure. */
 #ifndef AX_CLI_DIAGNOSIS_H
 #define AX_CLI_DIAGNOSIS_H
 
@@ -64,12 +65,14 @@ struct view {
     struct view_stream *streams;
     struct view_daemon *daemons;
     struct view_peer *peers;
-    int64_t memory, memory_max, storage, storage_max; /* of the account; max -1: no bound that we may see */
-    char trouble[256];                                /* what could not be read, "": everything was */
+    /* of the account; max -1: no bound that we may see */
+    int64_t memory, memory_max, storage, storage_max;
+    /* what could not be read, "": everything was */
+    char trouble[256];
 };
 
-/* Findings, worst first, those of one severity in the order of a task's road. Freed by findings_free. Out of memory:
- * the rest is left out. */
+/* Findings, worst first, those of one severity in the order of a task's road. Freed by
+ * findings_free. Out of memory: the rest is left out. */
 void diagnose(const struct view *v, struct findings *out);
 void findings_free(struct findings *f);
 

@@ -9,7 +9,9 @@
 #include "core/provision_json.h"
 
 #define TOLD_WAIT_MS 2500
-#define TOLD_MIN_MS 300 /* how many ingresses there are nobody knows: those that answer within this are taken in */
+#define TOLD_MIN_MS                                                                              \
+    300 /* how many ingresses there are nobody knows: those that answer within this are taken in \
+         */
 #define DAEMONS_MAX 256
 #define STREAMS_MAX 64
 #define PEERS_MAX 32
@@ -17,8 +19,10 @@
 
 static void note_trouble(struct view *v, const struct problem *p)
 {
-    if (v->trouble[0] == '\0')
-        snprintf(v->trouble, sizeof v->trouble, "%.255s", p->text[0] ? p->text : ax_err_text(p->err));
+    if (v->trouble[0] == '\0') {
+        snprintf(v->trouble, sizeof(v->trouble), "%.255s",
+                 p->text[0] ? p->text : ax_err_text(p->err));
+    }
 }
 
 static int64_t whole(const json_t *o, const char *field, int64_t otherwise)
@@ -39,7 +43,7 @@ static struct view_stream *stream(struct view *v, const char *name)
         return NULL;
     struct view_stream *s = &v->streams[v->stream_count++];
     *s = (struct view_stream){.priority = -1, .max_later = -1, .max_msgs = -1, .max_bytes = -1};
-    snprintf(s->name, sizeof s->name, "%s", name);
+    snprintf(s->name, sizeof(s->name), "%s", name);
     for (int i = 0; i < v->priorities.count; i++) {
         if (strcmp(v->priorities.list[i].stream, name) == 0)
             s->priority = i;
@@ -67,7 +71,7 @@ static void read_peer(struct view *v, const json_t *replica)
     }
     if (!peer && name && v->peer_count < PEERS_MAX) {
         peer = &v->peers[v->peer_count++];
-        snprintf(peer->name, sizeof peer->name, "%s", name);
+        snprintf(peer->name, sizeof(peer->name), "%s", name);
     }
     if (!peer)
         return;
@@ -85,7 +89,7 @@ static void read_cluster(struct view *v, struct view_stream *s, const json_t *cl
         return; /* a single server */
     const char *leader = json_string_value(json_object_get(cluster, "leader"));
     s->has_leader = leader && leader[0];
-    json_array_foreach (json_object_get(cluster, "replicas"), i, r)
+    json_array_foreach(json_object_get(cluster, "replicas"), i, r)
         read_peer(v, r);
 }
 
@@ -93,7 +97,8 @@ static void read_stream(struct view *v, struct view_stream *s, const json_t *inf
 {
     const json_t *config = json_object_get(info, "config"), *state = json_object_get(info, "state");
     const char *discard = json_string_value(json_object_get(config, "discard"));
-    const char *later = json_string_value(json_object_get(json_object_get(config, "metadata"), "ax.max_later"));
+    const char *later = json_string_value(
+        json_object_get(json_object_get(config, "metadata"), "ax.max_later"));
     s->there = true;
     s->messages = whole(state, "messages", 0);
     s->bytes = whole(state, "bytes", 0);
@@ -120,17 +125,20 @@ static ax_err read_streams(natsConnection *nc, struct view *v, struct problem *p
     while (offset < total) {
         json_t *reply, *info;
         size_t i;
-        ax_err e = provision_json(nc, "STREAM.LIST", json_pack("{s:I}", "offset", (json_int_t)offset), &reply, NULL, p);
+        ax_err e = provision_json(
+            nc, "STREAM.LIST", json_pack("{s:I}", "offset", (json_int_t)offset), &reply, NULL, p);
         if (e)
             return e;
-        json_t *list = json_object_get(reply, "streams"), *missing = json_object_get(reply, "missing");
-        json_array_foreach (list, i, info) {
-            const char *name = json_string_value(json_object_get(json_object_get(info, "config"), "name"));
+        json_t *list = json_object_get(reply, "streams"),
+               *missing = json_object_get(reply, "missing");
+        json_array_foreach(list, i, info) {
+            const char *name = json_string_value(
+                json_object_get(json_object_get(info, "config"), "name"));
             struct view_stream *s = name ? known(v, name) : NULL;
             if (s)
                 read_stream(v, s, info);
         }
-        json_array_foreach (missing, i, info) {
+        json_array_foreach(missing, i, info) {
             struct view_stream *s = json_is_string(info) ? known(v, json_string_value(info)) : NULL;
             if (s)
                 s->there = true; /* and nobody leads it */
@@ -166,12 +174,12 @@ static ax_err read_pools(natsConnection *nc, struct view *v, struct problem *p)
 {
     struct pool_list list = {0};
     ax_err e = pool_list_read(nc, &list, p);
-    v->pools = calloc((size_t)list.count + 1, sizeof *v->pools);
+    v->pools = calloc((size_t)list.count + 1, sizeof(*v->pools));
     if (!e && !v->pools)
         e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     for (int i = 0; !e && i < list.count; i++) {
         struct view_pool *pool = &v->pools[v->pool_count++];
-        snprintf(pool->name, sizeof pool->name, "%s", list.list[i].name);
+        snprintf(pool->name, sizeof(pool->name), "%s", list.list[i].name);
         json_t *settings = json_loads(list.list[i].json, JSON_DISABLE_EOF_CHECK, NULL);
         pool->paused = json_is_true(json_object_get(settings, "paused"));
         json_decref(settings);
@@ -197,8 +205,8 @@ static struct view_daemon *daemon_of(struct view *v, const char *program, const 
         return NULL;
     struct view_daemon *d = &v->daemons[v->daemon_count++];
     *d = (struct view_daemon){.clock_behind_ms = INT64_MIN, .host_ahead_ms = INT64_MIN};
-    snprintf(d->program, sizeof d->program, "%s", program);
-    snprintf(d->name, sizeof d->name, "%s", name);
+    snprintf(d->program, sizeof(d->program), "%s", program);
+    snprintf(d->name, sizeof(d->name), "%s", name);
     return d;
 }
 
@@ -209,16 +217,20 @@ static ax_err read_announced(natsConnection *nc, struct view *v, struct problem 
     const char *subject;
     json_t *count;
     ax_err e = provision_json(nc, "STREAM.INFO." STREAM_LEASES,
-                              json_pack("{s:s}", "subjects_filter", DISPATCHERS_PREFIX ">"), &reply, NULL, p);
+                              json_pack("{s:s}", "subjects_filter", DISPATCHERS_PREFIX ">"), &reply,
+                              NULL, p);
     if (e)
         return e;
-    json_object_foreach (json_object_get(json_object_get(reply, "state"), "subjects"), subject, count) {
+    json_object_foreach(json_object_get(json_object_get(reply, "state"), "subjects"), subject,
+                        count) {
         struct stored s;
         struct presence x;
         ax_err gone = stored_last(nc, STREAM_LEASES, subject, &s, p);
         if (gone)
             continue; /* its time has passed meanwhile */
-        if (presence_unpack(&x, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) == AX_OK && !x.leaving)
+        if (presence_unpack(&x, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) ==
+                AX_OK &&
+            !x.leaving)
             daemon_of(v, "ax-dispatch", x.name);
         stored_clear(&s);
     }
@@ -246,7 +258,7 @@ static void read_busy_answers(const struct view *v, struct view_daemon *d, const
 {
     size_t i;
     json_t *o;
-    json_array_foreach (json_object_get(answer, "priorities"), i, o) {
+    json_array_foreach(json_object_get(answer, "priorities"), i, o) {
         const char *name = json_string_value(json_object_get(o, "priority"));
         int k = name ? priorities_find(&v->priorities, name) : -1;
         if (k >= 0)
@@ -258,7 +270,7 @@ static void read_told(struct view *v, const json_t *answers)
 {
     size_t i;
     json_t *a;
-    json_array_foreach (answers, i, a) {
+    json_array_foreach(answers, i, a) {
         const char *program = json_string_value(json_object_get(a, "program"));
         const char *name = json_string_value(json_object_get(a, "name"));
         struct view_daemon *d = program && name ? daemon_of(v, program, name) : NULL;
@@ -282,20 +294,20 @@ ax_err view_read(natsConnection *nc, struct view *v, struct problem *p)
 {
     struct told told = {0};
     *v = (struct view){.memory_max = -1, .storage_max = -1};
-    v->streams = calloc(STREAMS_MAX, sizeof *v->streams);
-    v->daemons = calloc(DAEMONS_MAX, sizeof *v->daemons);
-    v->peers = calloc(PEERS_MAX, sizeof *v->peers);
+    v->streams = calloc(STREAMS_MAX, sizeof(*v->streams));
+    v->daemons = calloc(DAEMONS_MAX, sizeof(*v->daemons));
+    v->peers = calloc(PEERS_MAX, sizeof(*v->peers));
     if (!v->streams || !v->daemons || !v->peers)
         return problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     ax_err e = told_ask(&told, nc, p);
-    ax_err (*const steps[])(natsConnection *, struct view *, struct problem *) = {read_account, read_streams,
-                                                                                  read_announced, read_pools};
+    ax_err (*const steps[])(natsConnection *, struct view *, struct problem *) = {
+        read_account, read_streams, read_announced, read_pools};
     if (!e)
         e = provision_priorities(nc, &v->priorities, p);
     if (e)
         note_trouble(v, p);
     /* Where there is no answer the next question would only wait for one, too. */
-    for (size_t i = 0; e != AX_E_TIMEOUT && i < sizeof steps / sizeof steps[0]; i++) {
+    for (size_t i = 0; e != AX_E_TIMEOUT && i < sizeof(steps) / sizeof(steps[0]); i++) {
         e = steps[i](nc, v, p);
         if (e)
             note_trouble(v, p);

@@ -6,8 +6,8 @@
 
 #include "cli/diagnosis.h"
 
-/* Reads as much as answers; what does not is told in out->trouble. Released by view_free in any case. AX_E_NOMEM only.
- */
+/* Reads as much as answers; what does not is told in out->trouble. Released by view_free in any
+ * case. AX_E_NOMEM only. / */
 ax_err view_read(natsConnection *nc, struct view *out, struct problem *p);
 void view_free(struct view *v);
 

@@ -10,13 +10,15 @@
 #include "core/provision.h"
 #include "core/record.h"
 
-/* A task between two streams is in both for a moment, but two looks are two moments: look again before saying no. */
+/* A task between two streams is in both for a moment, but two looks are two moments: look again
+ * before saying no. */
 #define LOOKS 3
 #define LOOK_AGAIN_MS 150
 
 const char *find_state_text(enum task_state state)
 {
-    static const char *const texts[] = {"unknown", "queued", "running", "later", "done", "cancelled", "dead"};
+    static const char *const texts[] = {"unknown", "queued",    "running", "later",
+                                        "done",    "cancelled", "dead"};
     return texts[state];
 }
 
@@ -30,31 +32,32 @@ static void fill(struct found *f, enum task_state state, const char *stream, con
     struct task_subject subject;
     bool named = name_parse_task_subject(s->subject, &subject);
     f->state = state;
-    copy_text(f->stream, sizeof f->stream, stream);
+    copy_text(f->stream, sizeof(f->stream), stream);
     f->seq = s->seq;
     f->since_ns = s->time_ns;
     if (named) {
-        copy_text(f->pool, sizeof f->pool, subject.pool);
-        copy_text(f->priority, sizeof f->priority, subject.priority);
+        copy_text(f->pool, sizeof(f->pool), subject.pool);
+        copy_text(f->priority, sizeof(f->priority), subject.priority);
     }
     if (!f->priority[0])
-        copy_text(f->priority, sizeof f->priority, stored_header(s->msg, HDR_PRIORITY));
-    copy_text(f->key, sizeof f->key, stored_header(s->msg, HDR_KEY));
-    copy_text(f->group, sizeof f->group, stored_header(s->msg, HDR_GROUP));
+        copy_text(f->priority, sizeof(f->priority), stored_header(s->msg, HDR_PRIORITY));
+    copy_text(f->key, sizeof(f->key), stored_header(s->msg, HDR_KEY));
+    copy_text(f->group, sizeof(f->group), stored_header(s->msg, HDR_GROUP));
     f->ordered = stored_header(s->msg, HDR_ORDERED) != NULL;
     f->attempt = stored_number(s->msg, HDR_ATTEMPT, 1);
     f->max_retry = stored_number(s->msg, HDR_MAX_RETRY, -1);
     f->submitted_ns = stored_number(s->msg, HDR_SUBMITTED, 0);
-    copy_text(f->reason, sizeof f->reason, stored_header(s->msg, HDR_REASON));
+    copy_text(f->reason, sizeof(f->reason), stored_header(s->msg, HDR_REASON));
 }
 
-static ax_err fill_recorded(struct found *f, const char *pool, const struct record *r, uint64_t seq, int64_t stored_ns)
+static ax_err fill_recorded(struct found *f, const char *pool, const struct record *r, uint64_t seq,
+                            int64_t stored_ns)
 {
     if (pool && strcmp(pool, r->pool) != 0)
         return AX_E_NOT_FOUND;
     f->state = r->state == RECORD_CANCELLED ? TASK_CANCELLED : TASK_DONE;
-    copy_text(f->stream, sizeof f->stream, STREAM_DONE);
-    copy_text(f->pool, sizeof f->pool, r->pool);
+    copy_text(f->stream, sizeof(f->stream), STREAM_DONE);
+    copy_text(f->pool, sizeof(f->pool), r->pool);
     f->seq = seq;
     f->since_ns = r->finished_ns ? r->finished_ns : stored_ns;
     f->attempt = r->attempt;
@@ -64,8 +67,8 @@ static ax_err fill_recorded(struct found *f, const char *pool, const struct reco
 }
 
 /* The record under the task's own subject; *own_seq: of what is there, be it no record any more. */
-static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f, uint64_t *own_seq,
-                        struct problem *p)
+static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f,
+                        uint64_t *own_seq, struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
     record_subject(subject, id);
@@ -86,14 +89,16 @@ static ax_err look_done(natsConnection *nc, const char *pool, const char *id, st
 }
 
 /* One subject in one stream; AX_E_NOT_FOUND: not there. */
-static ax_err look(natsConnection *nc, const char *stream, const char *stage, const char *priority, const char *pool,
-                   const char *id, enum task_state state, struct found *f, struct problem *p)
+static ax_err look(natsConnection *nc, const char *stream, const char *stage, const char *priority,
+                   const char *pool, const char *id, enum task_state state, struct found *f,
+                   struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
-    if (priority)
-        snprintf(subject, sizeof subject, "ax.%s.%s.%s.%s", stage, priority, pool ? pool : "*", id);
-    else
-        snprintf(subject, sizeof subject, "ax.%s.%s.%s", stage, pool ? pool : "*", id);
+    if (priority) {
+        snprintf(subject, sizeof(subject), "ax.%s.%s.%s.%s", stage, priority, pool ? pool : "*",
+                 id);
+    } else
+        snprintf(subject, sizeof(subject), "ax.%s.%s.%s", stage, pool ? pool : "*", id);
     struct stored s;
     ax_err e = stored_last(nc, stream, subject, &s, p);
     if (e)
@@ -108,11 +113,12 @@ static ax_err look(natsConnection *nc, const char *stream, const char *stage, co
 }
 
 /* An attempt in a queue; running when it was handed over as well. */
-static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
-                          struct found *f, struct problem *p)
+static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const char *pool,
+                          const char *id, struct found *f, struct problem *p)
 {
     for (int i = 0; i < ps->count; i++) {
-        ax_err e = look(nc, ps->list[i].stream, "queue", ps->list[i].name, pool, id, TASK_QUEUED, f, p);
+        ax_err e = look(nc, ps->list[i].stream, "queue", ps->list[i].name, pool, id, TASK_QUEUED, f,
+                        p);
         if (e == AX_E_NOT_FOUND)
             continue;
         if (e)
@@ -129,10 +135,10 @@ static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const
     return AX_E_NOT_FOUND;
 }
 
-/* A record in a page. Ingress knows where they are, except those of tasks without a key; all pages are read only when the
- * task is nowhere else. */
-static ax_err look_pages(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq, bool search, struct found *f,
-                         struct problem *p)
+/* A record in a page. Ingress knows where they are, except those of tasks without a key; all pages
+ * are read only when the task is nowhere else. */
+static ax_err look_pages(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq,
+                         bool search, struct found *f, struct problem *p)
 {
     struct record r;
     uint64_t seq;
@@ -145,8 +151,8 @@ static ax_err look_pages(natsConnection *nc, const char *pool, const char *id, u
     return e ? e : fill_recorded(f, pool, &r, seq, 0);
 }
 
-static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool, const char *id,
-                        bool last, struct found *f, struct problem *p)
+static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool,
+                        const char *id, bool last, struct found *f, struct problem *p)
 {
     uint64_t own_seq;
     ax_err e = look_done(nc, pool, id, f, &own_seq, p);
@@ -171,7 +177,8 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
     return e;
 }
 
-ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out, struct problem *p)
+ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,
+                 struct problem *p)
 {
     struct priorities ps;
     ax_err e = provision_priorities(nc, &ps, p);
@@ -179,7 +186,7 @@ ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct fo
         return e;
     for (int i = 0; i < LOOKS; i++) {
         *out = (struct found){.max_retry = -1};
-        copy_text(out->id, sizeof out->id, id);
+        copy_text(out->id, sizeof(out->id), id);
         e = look_once(nc, &ps, pool, id, i + 1 == LOOKS, out, p);
         if (e != AX_E_NOT_FOUND)
             return e;
@@ -187,17 +194,19 @@ ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct fo
             nats_Sleep(LOOK_AGAIN_MS);
     }
     *out = (struct found){.max_retry = -1};
-    copy_text(out->id, sizeof out->id, id);
-    copy_text(out->pool, sizeof out->pool, pool);
+    copy_text(out->id, sizeof(out->id), id);
+    copy_text(out->pool, sizeof(out->pool), pool);
     return AX_OK;
 }
 
-ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out, struct problem *p)
+ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out,
+                      struct problem *p)
 {
     char id[TASK_ID_CHARS + 1];
     size_t bytes = strlen(text);
     const char *key_pool = pool ? pool : DEFAULT_POOL;
-    /* What has the shape of an id is tried as one first: AX prints ids, a key of that shape is found right after. */
+    /* What has the shape of an id is tried as one first: AX prints ids, a key of that shape is
+     * found right after. */
     bool maybe_id = name_is_task_id(text);
     bool id_shape = maybe_id && (bytes == TASK_ID_CHARS || bytes == 22);
     if (id_shape) {
@@ -229,7 +238,8 @@ json_t *find_json(const struct found *f)
     if (f->ordered)
         json_object_set_new(o, "ordered", json_true());
     json_object_set_new(o, "attempt", json_integer(f->attempt));
-    json_object_set_new(o, "max_retry", f->max_retry >= 0 ? json_integer(f->max_retry) : json_null());
+    json_object_set_new(o, "max_retry",
+                        f->max_retry >= 0 ? json_integer(f->max_retry) : json_null());
     json_object_set_new(o, "fence", f->fence ? json_integer((json_int_t)f->fence) : json_null());
     json_object_set_new(o, "stream", json_string(f->stream));
     json_object_set_new(o, "seq", json_integer((json_int_t)f->seq));

@@ -1,4 +1,5 @@
-/* Where a task is: looks through AX's streams, in the order in which a task moves, so that it cannot slip past. */
+/* Where a task is: looks through AX's streams, in the order in which a task moves, so that it
+ * cannot slip past. */
 #ifndef AX_CLI_FIND_H
 #define AX_CLI_FIND_H
 
@@ -9,7 +10,15 @@
 #include "core/error.h"
 #include "core/names.h"
 
-enum task_state { TASK_UNKNOWN, TASK_QUEUED, TASK_RUNNING, TASK_LATER, TASK_DONE, TASK_CANCELLED, TASK_DEAD };
+enum task_state {
+    TASK_UNKNOWN,
+    TASK_QUEUED,
+    TASK_RUNNING,
+    TASK_LATER,
+    TASK_DONE,
+    TASK_CANCELLED,
+    TASK_DEAD
+};
 
 struct found {
     enum task_state state;
@@ -19,7 +28,7 @@ struct found {
     char key[KEY_MAX_BYTES + 1];       /* "" when keyless or not known any more */
     char group[GROUP_MAX_BYTES + 1];   /* "": none, or not known any more */
     bool ordered;
-    char stream[64];                   /* where it was found */
+    char stream[64]; /* where it was found */
     uint64_t seq;
     int64_t since_ns;     /* in this state since */
     int64_t submitted_ns; /* 0: not known */
@@ -33,10 +42,13 @@ struct found {
 const char *find_state_text(enum task_state state);
 
 /* Looks for the task with this id in pool (NULL: in any). AX_OK and TASK_UNKNOWN: it is nowhere. */
-ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out, struct problem *p);
+ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,
+                 struct problem *p);
 
-/* text is a key of pool (NULL: of the default pool), or an id of any pool (of pool, when given): whichever is found. */
-ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out, struct problem *p);
+/* text is a key of pool (NULL: of the default pool), or an id of any pool (of pool, when given):
+ * whichever is found. */
+ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out,
+                      struct problem *p);
 
 json_t *find_json(const struct found *f);
 

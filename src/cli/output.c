@@ -24,9 +24,10 @@ json_t *output_text(const char *text)
     char *copy = strdup(text);
     if (!copy)
         return NULL;
-    for (char *c = copy; *c; c++)
+    for (char *c = copy; *c; c++) {
         if ((unsigned char)*c >= 0x80)
             *c = '?';
+    }
     value = json_string(copy);
     free(copy);
     return value;
@@ -66,8 +67,8 @@ static int width(const char *text)
 
 ax_err table_row(struct table *t, const char *const *cells)
 {
-    char **row = calloc((size_t)t->columns, sizeof *row);
-    char ***rows = realloc(t->rows, (size_t)(t->count + 1) * sizeof *rows);
+    char **row = calloc((size_t)t->columns, sizeof(*row));
+    char ***rows = realloc(t->rows, (size_t)(t->count + 1) * sizeof(*rows));
     if (rows)
         t->rows = rows;
     if (!row || !rows) {
@@ -75,9 +76,10 @@ ax_err table_row(struct table *t, const char *const *cells)
         return AX_E_NOMEM;
     }
     t->rows[t->count++] = row;
-    for (int i = 0; i < t->columns; i++)
+    for (int i = 0; i < t->columns; i++) {
         if (!(row[i] = strdup(cells[i] ? cells[i] : "")))
             return AX_E_NOMEM;
+    }
     return AX_OK;
 }
 

@@ -13,7 +13,7 @@
 static ax_err count(natsConnection *nc, const char *stream, uint64_t *messages, struct problem *p)
 {
     char what[128];
-    snprintf(what, sizeof what, "STREAM.INFO.%s", stream);
+    snprintf(what, sizeof(what), "STREAM.INFO.%s", stream);
     char *reply = NULL;
     int err_code = 0;
     ax_err e = provision_api(nc, what, "", API_TIMEOUT_MS, &reply, &err_code, p);
@@ -21,7 +21,8 @@ static ax_err count(natsConnection *nc, const char *stream, uint64_t *messages, 
         e = problem_set(p, e, "stream %s does not exist: create it with `ax init`", stream);
     if (!e) {
         json_t *root = json_loads(reply, 0, NULL);
-        *messages = (uint64_t)json_integer_value(json_object_get(json_object_get(root, "state"), "messages"));
+        *messages = (uint64_t)json_integer_value(
+            json_object_get(json_object_get(root, "state"), "messages"));
         json_decref(root);
     }
     free(reply);
@@ -31,7 +32,8 @@ static ax_err count(natsConnection *nc, const char *stream, uint64_t *messages, 
 ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p)
 {
     *out = (struct overview){0};
-    /* In the order in which tasks move, so that one on its way is counted twice rather than not at all. */
+    /* In the order in which tasks move, so that one on its way is counted twice rather than not at
+     * all. */
     ax_err e = provision_priorities(nc, &out->queues, p);
     if (!e)
         e = count(nc, STREAM_SPILL, &out->spilled, p);

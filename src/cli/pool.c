@@ -18,12 +18,15 @@ ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct p
         return e;
     char subject[SUBJECT_MAX_CHARS];
     struct stored old;
-    snprintf(subject, sizeof subject, POOLS_PREFIX "%s", pool);
-    /* A look first: a publish that the bucket refuses is heard by everybody who follows it all the same. */
+    snprintf(subject, sizeof(subject), POOLS_PREFIX "%s", pool);
+    /* A look first: a publish that the bucket refuses is heard by everybody who follows it all the
+     * same. */
     ax_err added = stored_last(nc, STREAM_POOLS, subject, &old, p);
     bool there = !added && !stored_header(old.msg, "KV-Operation");
     stored_clear(&old);
-    added = there ? AX_E_EXISTS : added && added != AX_E_NOT_FOUND ? added : provision_add_pool(nc, pool, json, p);
+    added = there                              ? AX_E_EXISTS
+            : added && added != AX_E_NOT_FOUND ? added
+                                               : provision_add_pool(nc, pool, json, p);
     if (added && added != AX_E_EXISTS)
         return added;
     e = provision_pool(nc, &ps, pool, NULL, NULL, p);
@@ -35,7 +38,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct pool_entry *)a)->name, ((const struct pool_entry *)b)->name);
 }
 
-static ax_err read_entry(natsConnection *nc, const char *subject, struct pool_list *out, struct problem *p)
+static ax_err read_entry(natsConnection *nc, const char *subject, struct pool_list *out,
+                         struct problem *p)
 {
     const char *name = subject + strlen(POOLS_PREFIX);
     if (!name_is_valid(name))
@@ -48,16 +52,17 @@ static ax_err read_entry(natsConnection *nc, const char *subject, struct pool_li
     if (!marker) {
         struct pool_entry *entry = &out->list[out->count];
         size_t bytes = (size_t)natsMsg_GetDataLength(s.msg);
-        snprintf(entry->name, sizeof entry->name, "%s", name);
+        snprintf(entry->name, sizeof(entry->name), "%s", name);
         entry->json = malloc(bytes + 1);
         if (!entry->json) {
             e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
         } else {
             memcpy(entry->json, natsMsg_GetData(s.msg), bytes);
             entry->json[bytes] = '\0';
-            for (size_t i = 0; i < bytes; i++)
+            for (size_t i = 0; i < bytes; i++) {
                 if ((unsigned char)entry->json[i] < ' ')
                     entry->json[i] = ' ';
+            }
             out->count++;
         }
     }
@@ -70,24 +75,26 @@ ax_err pool_list_read(natsConnection *nc, struct pool_list *out, struct problem 
     *out = (struct pool_list){0};
     char *reply = NULL;
     int err_code = 0;
-    ax_err e = provision_api(nc, "STREAM.INFO." STREAM_POOLS, "{\"subjects_filter\":\"" POOLS_PREFIX ">\"}",
-                             API_TIMEOUT_MS, &reply, &err_code, p);
+    ax_err e = provision_api(nc, "STREAM.INFO." STREAM_POOLS,
+                             "{\"subjects_filter\":\"" POOLS_PREFIX ">\"}", API_TIMEOUT_MS, &reply,
+                             &err_code, p);
     if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND)
         e = problem_set(p, e, "stream %s does not exist: create it with `ax init`", STREAM_POOLS);
     json_t *root = e ? NULL : json_loads(reply, 0, NULL);
     free(reply);
     json_t *subjects = json_object_get(json_object_get(root, "state"), "subjects");
-    out->list = calloc(json_object_size(subjects) + 1, sizeof *out->list);
+    out->list = calloc(json_object_size(subjects) + 1, sizeof(*out->list));
     if (!e && !out->list)
         e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     const char *subject;
     json_t *count;
-    json_object_foreach(subjects, subject, count)
+    json_object_foreach(subjects, subject, count) {
         if (!e)
             e = read_entry(nc, subject, out, p);
+    }
     json_decref(root);
     if (!e && out->count > 1)
-        qsort(out->list, (size_t)out->count, sizeof *out->list, by_name);
+        qsort(out->list, (size_t)out->count, sizeof(*out->list), by_name);
     return e;
 }
 
@@ -100,16 +107,17 @@ void pool_list_free(struct pool_list *l)
 }
 
 /* *info NULL: no such consumer. */
-static ax_err consumer_info(natsConnection *nc, const char *stream, const char *consumer, json_t **info,
-                            struct problem *p)
+static ax_err consumer_info(natsConnection *nc, const char *stream, const char *consumer,
+                            json_t **info, struct problem *p)
 {
     char what[192];
-    snprintf(what, sizeof what, "CONSUMER.INFO.%s.%s", stream, consumer);
+    snprintf(what, sizeof(what), "CONSUMER.INFO.%s.%s", stream, consumer);
     char *reply = NULL;
     int err_code = 0;
     *info = NULL;
     ax_err e = provision_api(nc, what, "", API_TIMEOUT_MS, &reply, &err_code, p);
-    if (e == AX_E_SERVER && (err_code == JSERR_CONSUMER_NOT_FOUND || err_code == JSERR_STREAM_NOT_FOUND))
+    if (e == AX_E_SERVER &&
+        (err_code == JSERR_CONSUMER_NOT_FOUND || err_code == JSERR_STREAM_NOT_FOUND))
         e = AX_OK;
     else if (!e && !(*info = json_loads(reply, 0, NULL)))
         e = problem_set(p, AX_E_PROTOCOL, "%s: the answer is not JSON", what);
@@ -123,7 +131,8 @@ static int64_t number(json_t *o, const char *name)
     return value ? (int64_t)json_integer_value(value) : -1;
 }
 
-static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INSTANCE_MAX_CHARS + 1], struct problem *p)
+static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INSTANCE_MAX_CHARS + 1],
+                          struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
     struct stored s;
@@ -139,8 +148,8 @@ static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INST
     return AX_OK;
 }
 
-ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool, struct pool_counts *out,
-                  struct problem *p)
+ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool,
+                  struct pool_counts *out, struct problem *p)
 {
     json_t *info;
     for (int i = 0; i < ps->count; i++) {

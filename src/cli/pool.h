@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "core/names.h"
 #include "core/lease.h"
+#include "core/names.h"
 #include "core/provision.h"
 
-/* Adds the pool with these settings and sees to its consumers. AX_E_EXISTS: it was there (its consumers are seen to all
- * the same). */
+/* Adds the pool with these settings and sees to its consumers. AX_E_EXISTS: it was there (its
+ * consumers are seen to all the same). */
 ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct problem *p);
 
 struct pool_entry {
@@ -36,7 +36,7 @@ struct pool_counts {
     int64_t max_ack_pending;
     char leader[INSTANCE_MAX_CHARS + 1]; /* the dispatcher that leads it; "": none */
 };
-ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool, struct pool_counts *out,
-                  struct problem *p);
+ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool,
+                  struct pool_counts *out, struct problem *p);
 
 #endif

@@ -14,23 +14,26 @@
 #define ASK_TIMEOUT_MS 4000
 #define BATCH 256
 
-ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64_t *seq, struct problem *p)
+ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64_t *seq,
+                    struct problem *p)
 {
     char subject[SUBJECT_MAX_CHARS];
     natsMsg *reply = NULL;
-    snprintf(subject, sizeof subject, RECORD_PREFIX "%s", id);
+    snprintf(subject, sizeof(subject), RECORD_PREFIX "%s", id);
     natsStatus s = natsConnection_RequestString(&reply, nc, subject, "", ASK_TIMEOUT_MS);
     if (s != NATS_OK)
         return problem_set(p, connect_error(s), "%s: %s", subject, natsStatus_GetText(s));
-    json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
+    json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0,
+                              NULL);
     const char *state = json_string_value(json_object_get(root, "state"));
     const char *pool = json_string_value(json_object_get(root, "pool"));
     ax_err e = AX_E_BUSY;
     if (state && strcmp(state, "unknown") == 0) {
         e = AX_E_NOT_FOUND;
     } else if (state && pool && name_is_valid(pool)) {
-        *r = (struct record){.state = strcmp(state, "cancelled") == 0 ? RECORD_CANCELLED : RECORD_DONE};
-        snprintf(r->pool, sizeof r->pool, "%s", pool);
+        *r = (struct record){.state = strcmp(state, "cancelled") == 0 ? RECORD_CANCELLED
+                                                                      : RECORD_DONE};
+        snprintf(r->pool, sizeof(r->pool), "%s", pool);
         r->attempt = (uint32_t)json_integer_value(json_object_get(root, "attempt"));
         r->fence = (uint64_t)json_integer_value(json_object_get(root, "fence"));
         r->finished_ns = json_integer_value(json_object_get(root, "finished_ns"));
@@ -46,16 +49,21 @@ bool recorded_in(natsMsg *msg, const char *id)
 {
     struct page page;
     struct record r;
-    return page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK && page_find(&page, id, &r);
+    return page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK &&
+           page_find(&page, id, &r);
 }
 
 /* One batch of pages from sequence *next on. *more: there may be others behind it. */
-static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *inbox, uint64_t *next, bool *more,
-                         const char *id, struct record *r, uint64_t *seq)
+static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *inbox,
+                         uint64_t *next, bool *more, const char *id, struct record *r,
+                         uint64_t *seq)
 {
     char body[160];
-    int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", *next, PAGE_SUBJECTS, BATCH);
-    natsStatus s = natsConnection_PublishRequest(nc, "$JS.API.DIRECT.GET." STREAM_DONE, inbox, body, n);
+    int n = snprintf(body, sizeof(body),
+                     "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", *next,
+                     PAGE_SUBJECTS, BATCH);
+    natsStatus s = natsConnection_PublishRequest(nc, "$JS.API.DIRECT.GET." STREAM_DONE, inbox, body,
+                                                 n);
     *more = false;
     while (s == NATS_OK) {
         natsMsg *msg = NULL;
@@ -64,9 +72,12 @@ static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *
         s = natsSubscription_NextMsg(&msg, sub, API_TIMEOUT_MS);
         if (s != NATS_OK)
             break;
-        bool over = natsMsg_IsNoResponders(msg) || natsMsgHeader_Get(msg, "Status", &status) == NATS_OK;
+        bool over = natsMsg_IsNoResponders(msg) ||
+                    natsMsgHeader_Get(msg, "Status", &status) == NATS_OK;
         if (over) { /* 204: end of the batch; 404: no page */
-            ax_err e = status && (strcmp(status, "204") == 0 || strcmp(status, "404") == 0) ? AX_OK : AX_E_NO_RESPONDERS;
+            ax_err e = status && (strcmp(status, "204") == 0 || strcmp(status, "404") == 0)
+                           ? AX_OK
+                           : AX_E_NO_RESPONDERS;
             natsMsg_Destroy(msg);
             return e;
         }
@@ -74,7 +85,9 @@ static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *
             uint64_t here = strtoull(at, NULL, 10);
             *next = here + 1;
             *more = true;
-            if (page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK && page_find(&page, id, r))
+            if (page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
+                    AX_OK &&
+                page_find(&page, id, r))
                 *seq = here;
         }
         natsMsg_Destroy(msg);
@@ -82,7 +95,8 @@ static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *
     return connect_error(s);
 }
 
-ax_err recorded_search(natsConnection *nc, const char *id, uint64_t after, struct record *r, uint64_t *seq, struct problem *p)
+ax_err recorded_search(natsConnection *nc, const char *id, uint64_t after, struct record *r,
+                       uint64_t *seq, struct problem *p)
 {
     natsInbox *inbox = NULL;
     natsSubscription *sub = NULL;
@@ -90,7 +104,8 @@ ax_err recorded_search(natsConnection *nc, const char *id, uint64_t after, struc
     bool more = true;
     ax_err e = AX_OK;
     *seq = 0;
-    if (natsInbox_Create(&inbox) != NATS_OK || natsConnection_SubscribeSync(&sub, nc, inbox) != NATS_OK)
+    if (natsInbox_Create(&inbox) != NATS_OK ||
+        natsConnection_SubscribeSync(&sub, nc, inbox) != NATS_OK)
         e = AX_E_NOMEM;
     while (e == AX_OK && more)
         e = read_batch(nc, sub, inbox, &next, &more, id, r, seq);
@@ -124,10 +139,14 @@ ax_err recorded_count(natsConnection *nc, uint64_t *out, struct problem *p)
         char payload[128];
         char *reply = NULL;
         int err_code = 0;
-        snprintf(payload, sizeof payload, "{\"subjects_filter\":\"%s\",\"offset\":%zu}", PAGE_SUBJECTS, told);
-        ax_err e = provision_api(nc, "STREAM.INFO." STREAM_DONE, payload, API_TIMEOUT_MS, &reply, &err_code, p);
-        if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND)
-            e = problem_set(p, e, "stream %s does not exist: create it with `ax init`", STREAM_DONE);
+        snprintf(payload, sizeof(payload), "{\"subjects_filter\":\"%s\",\"offset\":%zu}",
+                 PAGE_SUBJECTS, told);
+        ax_err e = provision_api(nc, "STREAM.INFO." STREAM_DONE, payload, API_TIMEOUT_MS, &reply,
+                                 &err_code, p);
+        if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {
+            e = problem_set(p, e, "stream %s does not exist: create it with `ax init`",
+                            STREAM_DONE);
+        }
         if (e) {
             free(reply);
             return e;

@@ -73,9 +73,10 @@ static ax_err parse_stored(const char *reply, struct stored *out, struct problem
     char *headers = decode_base64(headers64, &header_bytes);
     ax_err e = AX_OK;
     if (!subject || !data || !headers || data_bytes > INT32_MAX) {
-        e = problem_set(p, AX_E_PROTOCOL, "the answer to a read of a stored message cannot be understood");
+        e = problem_set(p, AX_E_PROTOCOL,
+                        "the answer to a read of a stored message cannot be understood");
     } else {
-        snprintf(out->subject, sizeof out->subject, "%s", subject);
+        snprintf(out->subject, sizeof(out->subject), "%s", subject);
         out->seq = (uint64_t)json_integer_value(json_object_get(message, "seq"));
         if (!when || !clock_parse_rfc3339(when, &out->time_ns))
             out->time_ns = 0;
@@ -90,11 +91,12 @@ static ax_err parse_stored(const char *reply, struct stored *out, struct problem
     return e;
 }
 
-static ax_err get(natsConnection *nc, const char *stream, json_t *request, struct stored *out, struct problem *p)
+static ax_err get(natsConnection *nc, const char *stream, json_t *request, struct stored *out,
+                  struct problem *p)
 {
     *out = (struct stored){0};
     char what[128];
-    snprintf(what, sizeof what, "STREAM.MSG.GET.%s", stream);
+    snprintf(what, sizeof(what), "STREAM.MSG.GET.%s", stream);
     char *payload = request ? json_dumps(request, JSON_COMPACT) : NULL;
     json_decref(request);
     if (!payload)
@@ -105,31 +107,34 @@ static ax_err get(natsConnection *nc, const char *stream, json_t *request, struc
     free(payload);
     if (e == AX_E_SERVER && err_code == JSERR_NO_MESSAGE)
         e = AX_E_NOT_FOUND;
-    else if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND)
-        e = problem_set(p, AX_E_SERVER, "stream %s does not exist: create it with `ax init`", stream);
-    else if (!e)
+    else if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {
+        e = problem_set(p, AX_E_SERVER, "stream %s does not exist: create it with `ax init`",
+                        stream);
+    } else if (!e)
         e = parse_stored(reply, out, p);
     free(reply);
     return e;
 }
 
-ax_err stored_last(natsConnection *nc, const char *stream, const char *subject, struct stored *out, struct problem *p)
+ax_err stored_last(natsConnection *nc, const char *stream, const char *subject, struct stored *out,
+                   struct problem *p)
 {
     return get(nc, stream, json_pack("{s:s}", "last_by_subj", subject), out, p);
 }
 
-ax_err stored_next(natsConnection *nc, const char *stream, const char *filter, uint64_t seq, struct stored *out,
-                   struct problem *p)
+ax_err stored_next(natsConnection *nc, const char *stream, const char *filter, uint64_t seq,
+                   struct stored *out, struct problem *p)
 {
-    json_t *request = json_pack("{s:I,s:s}", "seq", (json_int_t)(seq ? seq : 1), "next_by_subj", filter);
+    json_t *request = json_pack("{s:I,s:s}", "seq", (json_int_t)(seq ? seq : 1), "next_by_subj",
+                                filter);
     return get(nc, stream, request, out, p);
 }
 
 ax_err stored_delete(natsConnection *nc, const char *stream, uint64_t seq, struct problem *p)
 {
     char what[128], payload[64];
-    snprintf(what, sizeof what, "STREAM.MSG.DELETE.%s", stream);
-    snprintf(payload, sizeof payload, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
+    snprintf(what, sizeof(what), "STREAM.MSG.DELETE.%s", stream);
+    snprintf(payload, sizeof(payload), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
     char *reply = NULL;
     int err_code = 0;
     ax_err e = provision_api(nc, what, payload, API_TIMEOUT_MS, &reply, &err_code, p);
@@ -178,16 +183,19 @@ ax_err stored_publish(natsConnection *nc, natsMsg *msg, int *err_code, struct pr
             continue;
         if (s != NATS_OK)
             return problem_set(p, e, "publish to %s: %s", natsMsg_GetSubject(msg), ax_err_text(e));
-        json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
+        json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0,
+                                  NULL);
         natsMsg_Destroy(reply);
         json_t *error = json_object_get(root, "error");
         if (!root) {
-            e = problem_set(p, AX_E_PROTOCOL, "publish to %s: the answer is not JSON", natsMsg_GetSubject(msg));
+            e = problem_set(p, AX_E_PROTOCOL, "publish to %s: the answer is not JSON",
+                            natsMsg_GetSubject(msg));
         } else if (error) {
             if (err_code)
                 *err_code = (int)json_integer_value(json_object_get(error, "err_code"));
             const char *text = json_string_value(json_object_get(error, "description"));
-            e = problem_set(p, AX_E_SERVER, "publish to %s: %s", natsMsg_GetSubject(msg), text ? text : "refused");
+            e = problem_set(p, AX_E_SERVER, "publish to %s: %s", natsMsg_GetSubject(msg),
+                            text ? text : "refused");
         } else {
             e = AX_OK;
         }

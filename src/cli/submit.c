@@ -21,20 +21,20 @@ static bool add_header(natsMsg *msg, const char *line)
 {
     char name[256];
     const char *colon = strchr(line, ':');
-    if (!colon || colon == line || (size_t)(colon - line) >= sizeof name)
+    if (!colon || colon == line || (size_t)(colon - line) >= sizeof(name))
         return false;
-    snprintf(name, sizeof name, "%.*s", (int)(colon - line), line);
+    snprintf(name, sizeof(name), "%.*s", (int)(colon - line), line);
     const char *value = colon + 1;
     value += strspn(value, " ");
     return *value && natsMsgHeader_Add(msg, name, value) == NATS_OK;
 }
 
-natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body, size_t bytes,
-                        const char *reply)
+natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body,
+                        size_t bytes, const char *reply)
 {
     char subject[SUBJECT_MAX_CHARS];
     natsMsg *msg = NULL;
-    snprintf(subject, sizeof subject, SUBMIT_PREFIX "%s.%s", f->priority, f->pool);
+    snprintf(subject, sizeof(subject), SUBMIT_PREFIX "%s.%s", f->priority, f->pool);
     if (natsMsg_Create(&msg, subject, reply, body, (int)bytes) != NATS_OK) {
         say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
         return NULL;
@@ -42,14 +42,19 @@ natsMsg *submit_message(const struct submit_flags *f, const char *key, const voi
     bool right = set_header(msg, HDR_MSG_ID, key) && set_header(msg, HDR_MAX_RETRY, f->max_retry) &&
                  set_header(msg, HDR_BACKOFF, f->backoff) && set_header(msg, HDR_DELAY, f->delay) &&
                  set_header(msg, HDR_AT, f->at) && set_header(msg, HDR_EXPIRES, f->expires) &&
-                 set_header(msg, HDR_CRON, f->cron) && set_header(msg, HDR_TIME_ZONE, f->time_zone) &&
-                 set_header(msg, HDR_OVERLAP, f->overlap) && set_header(msg, HDR_TIMEOUT, f->timeout) &&
-                 set_header(msg, HDR_GROUP, f->group) && set_header(msg, HDR_ORDERED, f->ordered ? "true" : NULL);
-    if (!right)
-        say(CLI_FAILED, "the headers of the task cannot be made (out of memory, or an empty value)");
-    for (int i = 0; right && i < f->headers.count; i++)
+                 set_header(msg, HDR_CRON, f->cron) &&
+                 set_header(msg, HDR_TIME_ZONE, f->time_zone) &&
+                 set_header(msg, HDR_OVERLAP, f->overlap) &&
+                 set_header(msg, HDR_TIMEOUT, f->timeout) && set_header(msg, HDR_GROUP, f->group) &&
+                 set_header(msg, HDR_ORDERED, f->ordered ? "true" : NULL);
+    if (!right) {
+        say(CLI_FAILED,
+            "the headers of the task cannot be made (out of memory, or an empty value)");
+    }
+    for (int i = 0; right && i < f->headers.count; i++) {
         if (!(right = add_header(msg, f->headers.values[i])))
             say(CLI_USAGE, "--header: %s given, allowed is Name:value", f->headers.values[i]);
+    }
     if (!right) {
         natsMsg_Destroy(msg);
         return NULL;
@@ -66,28 +71,31 @@ static const char *text_of(json_t *o, const char *name)
 void submit_parse(struct submit_answer *a, natsMsg *reply)
 {
     *a = (struct submit_answer){.outcome = SUBMIT_UNANSWERED};
-    json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
+    json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0,
+                              NULL);
     json_t *error = json_object_get(root, "error");
     if (natsMsg_IsNoResponders(reply)) {
         a->nobody = true;
     } else if (!root) {
         a->outcome = SUBMIT_REFUSED;
-        snprintf(a->description, sizeof a->description, "the answer is not JSON; who listens on ax.submit.>?");
+        snprintf(a->description, sizeof(a->description),
+                 "the answer is not JSON; who listens on ax.submit.>?");
     } else if (error) {
         int err_code = (int)json_integer_value(json_object_get(error, "err_code"));
         bool busy = json_integer_value(json_object_get(error, "code")) == 503;
         /* JetStream gave ingress no word: it may be stored and may be not. */
         bool unknown = busy && err_code == JSERR_JS_UNAVAILABLE;
         a->outcome = unknown ? SUBMIT_UNANSWERED : busy ? SUBMIT_BUSY : SUBMIT_REFUSED;
-        snprintf(a->description, sizeof a->description, "%s", text_of(error, "description"));
+        snprintf(a->description, sizeof(a->description), "%s", text_of(error, "description"));
         const char *hint = stored_header(reply, HDR_RETRY_AFTER);
         if (!hint || !clock_parse_duration(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
             a->retry_after_ms = RETRY_AFTER_DEFAULT_MS;
     } else {
-        a->outcome = json_is_true(json_object_get(root, "duplicate")) ? SUBMIT_DUPLICATE : SUBMIT_ACCEPTED;
-        snprintf(a->id, sizeof a->id, "%s", text_of(root, "task"));
-        snprintf(a->state, sizeof a->state, "%s", text_of(root, "state"));
-        snprintf(a->stream, sizeof a->stream, "%s", text_of(root, "stream"));
+        a->outcome = json_is_true(json_object_get(root, "duplicate")) ? SUBMIT_DUPLICATE
+                                                                      : SUBMIT_ACCEPTED;
+        snprintf(a->id, sizeof(a->id), "%s", text_of(root, "task"));
+        snprintf(a->state, sizeof(a->state), "%s", text_of(root, "state"));
+        snprintf(a->stream, sizeof(a->stream), "%s", text_of(root, "stream"));
         a->seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
     }
     json_decref(root);

@@ -11,19 +11,27 @@
 
 struct submit_flags {
     const char *priority, *pool, *key, *file;
-    const char *max_retry, *backoff, *delay, *at, *expires; /* checked by ingress, which knows what is allowed */
+    /* checked by ingress, which knows what is allowed */
+    const char *max_retry, *backoff, *delay, *at, *expires;
     const char *cron, *time_zone, *overlap, *timeout, *group; /* the same */
-    struct flag_list headers;                                /* "Name: value" */
-    int64_t wait_ms; /* 0: do not wait */
+    struct flag_list headers;                                 /* "Name: value" */
+    int64_t wait_ms;                                          /* 0: do not wait */
     int64_t inflight;
     bool retry_busy, lines, json, ordered;
 };
 
-/* A new message for ax.submit.…; key NULL: none. Says what is wrong with --header. NULL on failure. */
-natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body, size_t bytes,
-                        const char *reply);
+/* A new message for ax.submit.…; key NULL: none. Says what is wrong with --header. NULL on
+ * failure. */
+natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body,
+                        size_t bytes, const char *reply);
 
-enum submit_outcome { SUBMIT_ACCEPTED, SUBMIT_DUPLICATE, SUBMIT_BUSY, SUBMIT_REFUSED, SUBMIT_UNANSWERED };
+enum submit_outcome {
+    SUBMIT_ACCEPTED,
+    SUBMIT_DUPLICATE,
+    SUBMIT_BUSY,
+    SUBMIT_REFUSED,
+    SUBMIT_UNANSWERED
+};
 struct submit_answer {
     enum submit_outcome outcome;
     char id[TASK_ID_CHARS + 1];
@@ -31,8 +39,9 @@ struct submit_answer {
     char stream[64];
     uint64_t seq;
     int64_t retry_after_ms; /* busy */
-    bool nobody;             /* unanswered for want of anybody listening: certainly not accepted */
-    char description[256];   /* busy, refused */
+    /* unanswered for want of anybody listening: certainly not accepted */
+    bool nobody;
+    char description[256]; /* busy, refused */
 };
 void submit_parse(struct submit_answer *a, natsMsg *reply);
 

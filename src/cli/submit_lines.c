@@ -1,5 +1,5 @@
-/* `ax submit --lines`: many submissions in flight on one inbox. One thread: publishes while there is room, then takes
- * answers. An entry stays until ingress has said a word about it. */
+/* `ax submit --lines`: many submissions in flight on one inbox. One thread: publishes while there
+ * is room, then takes answers. An entry stays until ingress has said a word about it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -66,7 +66,8 @@ static void send_entry(struct lines *l, struct entry *e)
     e->waiting_busy = false;
     e->tries++;
     e->due_ms = now_ms() + ANSWER_TIMEOUT_MS;
-    /* A failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends it again. */
+    /* A failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends it
+     * again. */
     natsConnection_PublishMsg(l->nc, e->msg);
 }
 
@@ -86,7 +87,7 @@ static bool add_line(struct lines *l, char *text, size_t bytes)
         body = tab + 1;
     }
     char reply[96];
-    snprintf(reply, sizeof reply, "%s.%d.%u", l->inbox, slot, e->use);
+    snprintf(reply, sizeof(reply), "%s.%d.%u", l->inbox, slot, e->use);
     e->msg = submit_message(l->flags, key, body, bytes - (size_t)(body - text), reply);
     if (!e->msg)
         return false;
@@ -106,7 +107,8 @@ static void lost(struct lines *l, struct entry *e)
     }
     l->unanswered++;
     say(CLI_FAILED, "line %" PRId64 ": no answer%s", e->line,
-        e->keyed ? "" : "; a task without a key is not offered again, since it could then run twice");
+        e->keyed ? ""
+                 : "; a task without a key is not offered again, since it could then run twice");
     drop(l, e);
 }
 
@@ -172,15 +174,16 @@ static void check_due(struct lines *l)
 
 static int summary(struct lines *l)
 {
-    if (l->flags->json)
+    if (l->flags->json) {
         output_json(json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "lines", (json_int_t)l->line, "accepted",
-                              (json_int_t)l->accepted, "duplicates", (json_int_t)l->duplicates, "busy",
-                              (json_int_t)l->busy, "refused", (json_int_t)l->refused, "unanswered",
-                              (json_int_t)l->unanswered));
-    else
-        printf("accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64 " unanswered %" PRId64
-               "\n",
+                              (json_int_t)l->accepted, "duplicates", (json_int_t)l->duplicates,
+                              "busy", (json_int_t)l->busy, "refused", (json_int_t)l->refused,
+                              "unanswered", (json_int_t)l->unanswered));
+    } else {
+        printf("accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64
+               " unanswered %" PRId64 "\n",
                l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
+    }
     return l->refused || l->unanswered ? CLI_FAILED : CLI_OK;
 }
 
@@ -241,7 +244,8 @@ static int run(struct lines *l)
             more = got >= 0;
             idle = got <= 0;
         }
-        while (natsSubscription_NextMsg(&msg, l->answers, idle && l->used ? TICK_MS : 0) == NATS_OK) {
+        while (natsSubscription_NextMsg(&msg, l->answers, idle && l->used ? TICK_MS : 0) ==
+               NATS_OK) {
             take_answer(l, msg);
             natsMsg_Destroy(msg);
             idle = false;
@@ -260,11 +264,11 @@ int submit_lines(natsConnection *nc, const struct submit_flags *f)
     natsInbox *inbox = NULL;
     int code = CLI_FAILED;
     char wildcard[80];
-    l.entries = calloc((size_t)l.size, sizeof *l.entries);
+    l.entries = calloc((size_t)l.size, sizeof(*l.entries));
     natsStatus s = natsInbox_Create(&inbox);
     if (l.entries && s == NATS_OK) {
-        snprintf(l.inbox, sizeof l.inbox, "%s", inbox);
-        snprintf(wildcard, sizeof wildcard, "%s.>", inbox);
+        snprintf(l.inbox, sizeof(l.inbox), "%s", inbox);
+        snprintf(wildcard, sizeof(wildcard), "%s.>", inbox);
         s = natsConnection_SubscribeSync(&l.answers, nc, wildcard);
         if (s == NATS_OK)
             s = natsSubscription_SetPendingLimits(l.answers, -1, -1);

@@ -23,7 +23,9 @@ ax_err told_ask(struct told *t, natsConnection *nc, struct problem *p)
     if (s == NATS_OK)
         s = natsConnection_PublishRequestString(nc, FIGURES_SUBJECT, inbox, "");
     natsInbox_Destroy(inbox);
-    return s == NATS_OK ? AX_OK : problem_set(p, connect_error(s), "%s: %s", FIGURES_SUBJECT, natsStatus_GetText(s));
+    return s == NATS_OK
+               ? AX_OK
+               : problem_set(p, connect_error(s), "%s: %s", FIGURES_SUBJECT, natsStatus_GetText(s));
 }
 
 static int64_t now_ms(void)
@@ -33,18 +35,21 @@ static int64_t now_ms(void)
     return clock_mono_ns(&c) / 1000000;
 }
 
-void told_gather(struct told *t, int64_t wait_ms, bool (*enough)(void *arg, const json_t *answers), void *arg)
+void told_gather(struct told *t, int64_t wait_ms, bool (*enough)(void *arg, const json_t *answers),
+                 void *arg)
 {
     int64_t until = now_ms() + wait_ms, left;
     while (!enough(arg, t->answers) && (left = until - now_ms()) > 0) {
         natsMsg *msg = NULL;
         natsStatus s = natsSubscription_NextMsg(&msg, t->sub, left);
         if (s != NATS_OK ||
-            natsMsg_GetDataLength(msg) == 0) { /* no responders is a message without a body, or a status */
+            /* no responders is a message without a body, or a status */
+            natsMsg_GetDataLength(msg) == 0) {
             natsMsg_Destroy(msg);
             return;
         }
-        json_t *answer = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
+        json_t *answer = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0,
+                                    NULL);
         if (json_is_object(answer))
             json_array_append(t->answers, answer);
         json_decref(answer);
@@ -70,7 +75,7 @@ bool told_by(const json_t *answers, const char *name)
     size_t i;
     json_t *a;
     int64_t parts = 0;
-    json_array_foreach (answers, i, a) {
+    json_array_foreach(answers, i, a) {
         if (is(a, "name", name) && ++parts >= json_integer_value(json_object_get(a, "parts")))
             return true;
     }
@@ -82,7 +87,7 @@ int told_count(const json_t *answers, const char *program)
     size_t i;
     json_t *a;
     int count = 0;
-    json_array_foreach (answers, i, a)
+    json_array_foreach(answers, i, a)
         count += is(a, "program", program) && json_integer_value(json_object_get(a, "part")) <= 1;
     return count;
 }
@@ -127,8 +132,8 @@ static void read_pool(const json_t *answer, const json_t *o, struct told_pool *o
     *out = (struct told_pool){.there = true,
                               .ready = json_is_true(json_object_get(o, "ready")),
                               .paused = json_is_string(json_object_get(o, "paused"))};
-    snprintf(out->dispatcher, sizeof out->dispatcher, "%s", dispatcher ? dispatcher : "?");
-    json_object_foreach (json_object_get(o, "pending"), name, pending)
+    snprintf(out->dispatcher, sizeof(out->dispatcher), "%s", dispatcher ? dispatcher : "?");
+    json_object_foreach(json_object_get(o, "pending"), name, pending)
         out->pending += json_integer_value(pending);
     out->busy = real(o, "busy");
     out->demand = whole(o, "demand");
@@ -153,8 +158,8 @@ void told_read_pool(const json_t *answers, const char *pool, struct told_pool *o
     size_t i, k;
     json_t *a, *o;
     *out = (struct told_pool){.busy = -1, .p50_ms = -1, .p99_ms = -1, .silence_p99_ms = -1};
-    json_array_foreach (answers, i, a) {
-        json_array_foreach (json_object_get(a, "pools"), k, o) {
+    json_array_foreach(answers, i, a) {
+        json_array_foreach(json_object_get(a, "pools"), k, o) {
             if (is(o, "pool", pool)) /* of two that believe they lead, the last */
                 read_pool(a, o, out);
         }
@@ -164,22 +169,28 @@ void told_read_pool(const json_t *answers, const char *pool, struct told_pool *o
 /* Twice of it, rounded up to what one would write. */
 static int64_t suggested_ms(double ms)
 {
-    double wanted = 2 * ms, step = wanted < 1000 ? 100 : wanted < 10000 ? 1000 : wanted < 120000 ? 5000 : 60000;
+    double wanted = 2 * ms, step = wanted < 1000     ? 100
+                                   : wanted < 10000  ? 1000
+                                   : wanted < 120000 ? 5000
+                                                     : 60000;
     return (int64_t)(ceil(wanted / step) * step);
 }
 
 bool told_ack_wait_advice(const char *pool, const struct told_pool *t, struct advice *out)
 {
     char wait[32], p99[32], better[48];
-    if (!t->there || t->silence_count < ENOUGH_RUNS || (double)t->ack_wait_ms >= 2 * t->silence_p99_ms)
+    if (!t->there || t->silence_count < ENOUGH_RUNS ||
+        (double)t->ack_wait_ms >= 2 * t->silence_p99_ms)
         return false;
+    snprintf(out->text, sizeof(out->text),
+             "ack_wait %s is under twice the %s that the slowest 1%% of the attempts take without "
+             "a word of their worker",
+             output_seconds(t->ack_wait_ms * 1000000, wait),
+             output_seconds((int64_t)(t->silence_p99_ms * 1e6), p99));
     snprintf(
-        out->text, sizeof out->text,
-        "ack_wait %s is under twice the %s that the slowest 1%% of the attempts take without a word of their worker",
-        output_seconds(t->ack_wait_ms * 1000000, wait), output_seconds((int64_t)(t->silence_p99_ms * 1e6), p99));
-    snprintf(out->turn, sizeof out->turn,
-             "nats consumer edit AX_WORK %s --wait %s -f, or let workers say in-progress more often", pool,
-             clock_format_duration(suggested_ms(t->silence_p99_ms), better));
+        out->turn, sizeof(out->turn),
+        "nats consumer edit AX_WORK %s --wait %s -f, or let workers say in-progress more often",
+        pool, clock_format_duration(suggested_ms(t->silence_p99_ms), better));
     return true;
 }
 
@@ -188,13 +199,15 @@ bool told_late_ack_advice(const char *pool, const struct told_pool *t, struct ad
     char wait[32], ago[32];
     if (!t->there || t->five_minutes.late_acks == 0)
         return false;
-    snprintf(out->text, sizeof out->text,
+    snprintf(out->text, sizeof(out->text),
              "living workers are declared dead: %" PRId64
              " of the attempts that timed out in the last %s were acked after all, "
              "ack_wait %s was too short for them",
-             t->five_minutes.late_acks, output_seconds((int64_t)(t->five_minutes.seconds * 1e9), ago),
+             t->five_minutes.late_acks,
+             output_seconds((int64_t)(t->five_minutes.seconds * 1e9), ago),
              output_seconds(t->ack_wait_ms * 1000000, wait));
-    snprintf(out->turn, sizeof out->turn,
-             "nats consumer edit AX_WORK %s --wait DURATION -f, or let workers say in-progress", pool);
+    snprintf(out->turn, sizeof(out->turn),
+             "nats consumer edit AX_WORK %s --wait DURATION -f, or let workers say in-progress",
+             pool);
     return true;
 }

@@ -1,4 +1,5 @@
-/* What the daemons tell of themselves on ax.figures (docs/protocol.md). Blocking; what is read of an answer is pure. */
+/* What the daemons tell of themselves on ax.figures (docs/protocol.md). Blocking; what is read of
+ * an answer is pure. */
 #ifndef AX_CLI_TOLD_H
 #define AX_CLI_TOLD_H
 
@@ -19,7 +20,8 @@ struct told {
 /* Asks everybody. Released by told_free in any case. */
 ax_err told_ask(struct told *t, natsConnection *nc, struct problem *p);
 /* Takes answers until enough() says so, or for at most wait_ms. */
-void told_gather(struct told *t, int64_t wait_ms, bool (*enough)(void *arg, const json_t *answers), void *arg);
+void told_gather(struct told *t, int64_t wait_ms, bool (*enough)(void *arg, const json_t *answers),
+                 void *arg);
 void told_free(struct told *t);
 
 /* True: this process has answered, in full. */
@@ -30,8 +32,8 @@ int told_count(const json_t *answers, const char *program);
 /* What happened in the last `seconds`. */
 struct told_lately {
     double seconds;
-    int64_t pending_rise, handed_off, ended, timeouts, late_acks, dead, leases_lapsed, waited_s, limited_s, capped_s,
-        grouped_s, leases_lost;
+    int64_t pending_rise, handed_off, ended, timeouts, late_acks, dead, leases_lapsed, waited_s,
+        limited_s, capped_s, grouped_s, leases_lost;
 };
 /* Of a pool, by its leader. -1: not known, or there is none. */
 struct told_pool {
@@ -42,7 +44,7 @@ struct told_pool {
     double busy;     /* 0 … 1; -1: no worker is there */
     int64_t demand, pulls, inflight, max_ack_pending, tokens, ack_wait_ms;
     int64_t inflight_limit; /* > 0: its rate adapts, and lets so many run at a time now */
-    double rate_now; /* 0: no limit */
+    double rate_now;        /* 0: no limit */
     int64_t run_count, silence_count;
     double p50_ms, p99_ms, silence_p99_ms;
     struct told_lately minute, five_minutes;

@@ -13,7 +13,8 @@ int64_t up_now_ms(void);
 
 /* ---- programs */
 
-/* A nats-server new enough: $AX_NATS_SERVER alone when set, else the first suitable of PATH and AX's cache. */
+/* A nats-server new enough: $AX_NATS_SERVER alone when set, else the first suitable of PATH and
+ * AX's cache. */
 ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p);
 /* A program that lies beside this one, or on PATH. */
 ax_err up_find_program(const char *name, char path[PATH_MAX], struct problem *p);
@@ -22,16 +23,16 @@ ax_err up_find_program(const char *name, char path[PATH_MAX], struct problem *p)
 
 #define CHILD_ARGS_MAX 24
 struct child {
-    const char *name;          /* argv[0] as well */
+    const char *name; /* argv[0] as well */
     char path[PATH_MAX];
     char *argv[CHILD_ARGS_MAX]; /* owned from [1] on, NULL-terminated */
     int argc;
-    char **environment;        /* borrowed */
-    int death_signal;          /* what the kernel sends it when this process dies */
-    int keep_fd;               /* inherited, -1: none */
-    pid_t pid;                 /* 0: not running */
-    int http_port;             /* where it answers /readyz; 0: it does not */
-    int failures;              /* deaths in a row */
+    char **environment; /* borrowed */
+    int death_signal;   /* what the kernel sends it when this process dies */
+    int keep_fd;        /* inherited, -1: none */
+    pid_t pid;          /* 0: not running */
+    int http_port;      /* where it answers /readyz; 0: it does not */
+    int failures;       /* deaths in a row */
     int64_t started_ms, restart_ms;
 };
 void child_init(struct child *c, const char *name, int death_signal);
@@ -53,7 +54,8 @@ struct server_block {
 };
 /* Writes the configuration file into the store; false: errno. */
 bool up_write_server_conf(const char *store);
-/* This process's environment, with settings of Go's garbage collector where it has none. NULL: errno. */
+/* This process's environment, with settings of Go's garbage collector where it has none. NULL:
+ * errno. */
 char **up_server_environment(struct server_block *b);
 
 /* ---- readiness */

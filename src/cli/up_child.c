@@ -34,13 +34,13 @@ bool child_arg(struct child *c, const char *format, ...)
     char text[PATH_MAX + 64];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (c->argc == 0) {
         c->argv[0] = (char *)(uintptr_t)c->name;
         c->argc = 1;
     }
-    if (n < 0 || (size_t)n >= sizeof text || c->argc + 1 >= CHILD_ARGS_MAX)
+    if (n < 0 || (size_t)n >= sizeof(text) || c->argc + 1 >= CHILD_ARGS_MAX)
         return false;
     c->argv[c->argc] = strdup(text);
     return c->argv[c->argc++] != NULL;
@@ -50,7 +50,7 @@ void child_clear_args(struct child *c)
 {
     for (int i = 1; i < c->argc; i++)
         free(c->argv[i]);
-    memset(c->argv, 0, sizeof c->argv);
+    memset(c->argv, 0, sizeof(c->argv));
     c->argc = 0;
 }
 
@@ -63,8 +63,8 @@ static void become(const struct child *c, pid_t parent)
     sigprocmask(SIG_SETMASK, &none, NULL);
     /* A group of its own: Ctrl-C reaches `ax up` alone, which stops the children in order. */
     setpgid(0, 0);
-    /* Bound to the thread that forked: that is the main one, which lives as long as the process. The parent may be
-     * gone already, and then no signal comes any more. */
+    /* Bound to the thread that forked: that is the main one, which lives as long as the process.
+     * The parent may be gone already, and then no signal comes any more. */
     prctl(PR_SET_PDEATHSIG, c->death_signal);
     if (getppid() != parent)
         _exit(1);
@@ -110,7 +110,8 @@ void child_died(struct child *c, int status)
     wait_ms = wait_ms > BACKOFF_LAST_MS ? BACKOFF_LAST_MS : wait_ms;
     c->failures++;
     c->restart_ms = now_ms + wait_ms;
-    log_error("died", "child=%s %s=%d restart_ms=%lld", c->name, WIFSIGNALED(status) ? "signal" : "exit",
+    log_error("died", "child=%s %s=%d restart_ms=%lld", c->name,
+              WIFSIGNALED(status) ? "signal" : "exit",
               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), (long long)wait_ms);
 }
 
@@ -127,9 +128,10 @@ static int reap(struct child **list, int count)
 
 void children_stop(struct child **list, int count, int64_t grace_ms)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (list[i]->pid)
             kill(list[i]->pid, SIGTERM);
+    }
     int64_t kill_ms = up_now_ms() + grace_ms;
     sigset_t child;
     sigemptyset(&child);
@@ -137,11 +139,12 @@ void children_stop(struct child **list, int count, int64_t grace_ms)
     while (reap(list, count) > 0) {
         int64_t left_ms = kill_ms - up_now_ms();
         if (left_ms <= 0) {
-            for (int i = 0; i < count; i++)
+            for (int i = 0; i < count; i++) {
                 if (list[i]->pid) {
                     log_warn("does not stop, killed", "child=%s", list[i]->name);
                     kill(list[i]->pid, SIGKILL);
                 }
+            }
             kill_ms = up_now_ms() + grace_ms;
             continue;
         }

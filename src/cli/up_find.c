@@ -18,7 +18,8 @@ static bool on_path(const char *name, char path[PATH_MAX])
     const char *dirs = getenv("PATH");
     while (dirs && *dirs) {
         size_t n = strcspn(dirs, ":");
-        if (n && snprintf(path, PATH_MAX, "%.*s/%s", (int)n, dirs, name) < PATH_MAX && is_program(path))
+        if (n && snprintf(path, PATH_MAX, "%.*s/%s", (int)n, dirs, name) < PATH_MAX &&
+            is_program(path))
             return true;
         dirs += n + (dirs[n] == ':');
     }
@@ -43,7 +44,8 @@ static bool read_version(const char *path, char version[32])
     close(out[1]);
     size_t got = 0;
     ssize_t n;
-    while (pid > 0 && got < sizeof line - 1 && (n = read(out[0], line + got, sizeof line - 1 - got)) > 0)
+    while (pid > 0 && got < sizeof(line) - 1 &&
+           (n = read(out[0], line + got, sizeof(line) - 1 - got)) > 0)
         got += (size_t)n;
     close(out[0]);
     if (pid > 0)
@@ -56,11 +58,16 @@ static ax_err check(const char *path, char version[32], struct problem *p)
 {
     if (!is_program(path))
         return problem_set(p, AX_E_NOT_FOUND, "%s is no program that can be run", path);
-    if (!read_version(path, version))
-        return problem_set(p, AX_E_VERSION, "%s does not say its version: is it a nats-server?", path);
-    if (!connect_version_at_least(version, AX_MIN_SERVER))
-        return problem_set(p, AX_E_VERSION, "%s is version %s, AX needs %s or newer (AX_NATS_SERVER names another one)",
-                           path, version, AX_MIN_SERVER);
+    if (!read_version(path, version)) {
+        return problem_set(p, AX_E_VERSION, "%s does not say its version: is it a nats-server?",
+                           path);
+    }
+    if (!connect_version_at_least(version, AX_MIN_SERVER)) {
+        return problem_set(
+            p, AX_E_VERSION,
+            "%s is version %s, AX needs %s or newer (AX_NATS_SERVER names another one)", path,
+            version, AX_MIN_SERVER);
+    }
     return AX_OK;
 }
 
@@ -77,9 +84,9 @@ ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p)
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char cached[PATH_MAX];
     if (cache && *cache)
-        snprintf(cached, sizeof cached, "%s/ax/bin/nats-server", cache);
+        snprintf(cached, sizeof(cached), "%s/ax/bin/nats-server", cache);
     else
-        snprintf(cached, sizeof cached, "%s/.cache/ax/bin/nats-server", home ? home : "");
+        snprintf(cached, sizeof(cached), "%s/.cache/ax/bin/nats-server", home ? home : "");
     if (is_program(cached)) {
         snprintf(path, PATH_MAX, "%s", cached);
         return check(path, version, p);
@@ -88,14 +95,15 @@ ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p)
     if (on_path_error != AX_E_NOT_FOUND)
         return on_path_error;
     return problem_set(p, AX_E_NOT_FOUND,
-                       "no nats-server found: set AX_NATS_SERVER, or put %s or newer on PATH (AX's `make` fetches one)",
+                       "no nats-server found: set AX_NATS_SERVER, or put %s or newer on PATH (AX's "
+                       "`make` fetches one)",
                        AX_MIN_SERVER);
 }
 
 ax_err up_find_program(const char *name, char path[PATH_MAX], struct problem *p)
 {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (n > 0) {
         self[n] = '\0';
         *strrchr(self, '/') = '\0';

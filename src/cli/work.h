@@ -1,5 +1,6 @@
-/* Parts of `ax work`: messages handed from nats.c's thread to the one loop, commands as child processes, receipts that
- * are repeated until the server confirms them, pull requests. All but the mailbox belong to the loop's thread. */
+/* Parts of `ax work`: messages handed from nats.c's thread to the one loop, commands as child
+ * processes, receipts that are repeated until the server confirms them, pull requests. All but the
+ * mailbox belong to the loop's thread. */
 #ifndef AX_CLI_WORK_H
 #define AX_CLI_WORK_H
 
@@ -50,14 +51,16 @@ struct job {
     pid_t pid;
     int in_fd, err_fd; /* -1: closed */
     int written;
-    char line[JOB_LINE_MAX], last_line[JOB_LINE_MAX]; /* of stderr: being read, last one with something in it */
+    /* of stderr: being read, last one with something in it */
+    char line[JOB_LINE_MAX], last_line[JOB_LINE_MAX];
     int line_chars;
     int64_t progress_ms; /* when the next in-progress is due */
     int64_t kill_ms;     /* 0, or when SIGKILL follows */
     int64_t started_ms;
-    bool revoked;        /* superseded: no receipt */
+    bool revoked; /* superseded: no receipt */
 };
-/* Starts `/bin/sh -c command` with msg's body on stdin. msg is taken when a job is returned; NULL: could not start. */
+/* Starts `/bin/sh -c command` with msg's body on stdin. msg is taken when a job is returned; NULL:
+ * could not start. */
 struct job *job_start(natsMsg *msg, const char *command);
 /* The command's pipes are ready: writes the body, passes stderr on. */
 void job_write(struct job *j);
@@ -103,7 +106,8 @@ struct reports {
     natsConnection *nc;
     char subject[SUBJECT_MAX_CHARS];
     uint32_t errors;
-    int64_t times_ms[REPORT_TIMES_MAX]; /* of tasks finished since the last report: the last so many */
+    /* of tasks finished since the last report: the last so many */
+    int64_t times_ms[REPORT_TIMES_MAX];
     uint64_t finished;
     int64_t due_ms, sent_ms;
     bool was_idle;
@@ -112,13 +116,14 @@ struct reports {
 void reports_init(struct reports *r, natsConnection *nc, const char *pool, const char *worker);
 /* A command ended; ok: with an ack. */
 void reports_ended(struct reports *r, bool ok, int64_t took_ms);
-/* Sends one when it is due: every 5 s, and soon after it became idle or busy. capacity 0: a last one, at once. */
+/* Sends one when it is due: every 5 s, and soon after it became idle or busy. capacity 0: a last
+ * one, at once. */
 void reports_tick(struct reports *r, int busy, int capacity);
 /* When to call reports_tick next. */
 int64_t reports_due_ms(const struct reports *r);
-/* How loaded this machine is, 0 to 1: the part of the last 10 s in which some process waited for processor, memory or disk
- * (the kernel's pressure stall information); where the kernel does not tell, processes that want to run per processor, two
- * being 1. */
+/* How loaded this machine is, 0 to 1: the part of the last 10 s in which some process waited for
+ * processor, memory or disk (the kernel's pressure stall information); where the kernel does not
+ * tell, processes that want to run per processor, two being 1. */
 double reports_machine_load(void);
 
 /* ---- pulls: as many messages asked for as there are free slots */
@@ -145,7 +150,8 @@ void pulls_want(struct pulls *p, int free, int step);
 void pulls_got(struct pulls *p);
 /* A status message came on <inbox>.<number>. */
 void pulls_status(struct pulls *p, uint64_t number, natsMsg *msg);
-/* Forgets requests the server has let lapse without a word. True: some had to be forgotten (is the consumer there?). */
+/* Forgets requests the server has let lapse without a word. True: some had to be forgotten (is the
+ * consumer there?). */
 bool pulls_expire(struct pulls *p);
 /* The server forgot them all. */
 void pulls_reset(struct pulls *p);

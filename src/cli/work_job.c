@@ -18,8 +18,9 @@
 
 extern char **environ;
 
-static const char *const variables[] = {"AX_TASK", "AX_KEY", "AX_ATTEMPT", "AX_FENCE", "AX_PRIORITY", "AX_POOL"};
-#define VARIABLES (sizeof variables / sizeof variables[0])
+static const char *const variables[] = {"AX_TASK",  "AX_KEY",      "AX_ATTEMPT",
+                                        "AX_FENCE", "AX_PRIORITY", "AX_POOL"};
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
 static bool is_ours(const char *entry)
 {
@@ -35,21 +36,23 @@ static bool is_ours(const char *entry)
 static char **build_environment(const struct task *t, uint64_t fence)
 {
     char attempt[16], token[24];
-    snprintf(attempt, sizeof attempt, "%" PRIu32, t->attempt);
-    snprintf(token, sizeof token, "%" PRIu64, fence);
-    const char *values[VARIABLES] = {t->id, t->key ? t->key : "", attempt, token, t->priority, t->pool};
+    snprintf(attempt, sizeof(attempt), "%" PRIu32, t->attempt);
+    snprintf(token, sizeof(token), "%" PRIu64, fence);
+    const char *values[VARIABLES] = {t->id, t->key ? t->key : "", attempt,
+                                     token, t->priority,          t->pool};
     size_t count = 0, chars = 0;
     for (char **e = environ; *e; e++)
         count++;
     for (size_t i = 0; i < VARIABLES; i++)
         chars += strlen(variables[i]) + strlen(values[i]) + 2;
-    char **block = malloc((count + VARIABLES + 1) * sizeof *block + chars);
+    char **block = malloc((count + VARIABLES + 1) * sizeof(*block) + chars);
     if (!block)
         return NULL;
     size_t k = 0;
-    for (char **e = environ; *e; e++)
+    for (char **e = environ; *e; e++) {
         if (!is_ours(*e))
             block[k++] = *e;
+    }
     char *text = (char *)(block + count + VARIABLES + 1);
     for (size_t i = 0; i < VARIABLES; i++) {
         block[k++] = text;
@@ -60,14 +63,16 @@ static char **build_environment(const struct task *t, uint64_t fence)
 }
 
 /* In the child: only what may be called between fork and exec of a process with threads. */
-static void become_command(const char *command, char **environment, int in_fd, int err_fd, pid_t parent)
+static void become_command(const char *command, char **environment, int in_fd, int err_fd,
+                           pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
-    /* A worker killed with -9 must not leave a command behind that goes on writing for an attempt nobody renews. */
+    /* A worker killed with -9 must not leave a command behind that goes on writing for an attempt
+     * nobody renews. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_NAK);
@@ -111,12 +116,12 @@ struct job *job_start(natsMsg *msg, const char *command)
 {
     struct task t = {0};
     struct ack_subject ack;
-    struct job *j = calloc(1, sizeof *j);
+    struct job *j = calloc(1, sizeof(*j));
     char **environment = NULL;
     bool started = false;
     if (j && natsMsg_GetReply(msg) && ack_parse_subject(natsMsg_GetReply(msg), &ack) &&
         task_from_stored(&t, msg, NULL) == AX_OK) {
-        snprintf(j->id, sizeof j->id, "%s", t.id);
+        snprintf(j->id, sizeof(j->id), "%s", t.id);
         j->fence = ack.stream_seq;
         j->in_fd = j->err_fd = -1;
         environment = build_environment(&t, ack.stream_seq);
@@ -163,7 +168,7 @@ static void keep_line(struct job *j, const char *text, ssize_t n)
         }
         j->line[j->line_chars] = '\0';
         if (j->line_chars)
-            memcpy(j->last_line, j->line, sizeof j->line);
+            memcpy(j->last_line, j->line, sizeof(j->line));
         j->line_chars = 0;
     }
 }
@@ -172,7 +177,7 @@ void job_read(struct job *j)
 {
     char buf[4096];
     while (j->err_fd >= 0) {
-        ssize_t n = read(j->err_fd, buf, sizeof buf);
+        ssize_t n = read(j->err_fd, buf, sizeof(buf));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
@@ -206,7 +211,8 @@ bool job_ended(struct job *j, int *status)
         return false;
     if (got < 0)
         *status = EXIT_NAK << 8;
-    /* What the command still had to say; a grandchild that keeps the pipe open is not waited for. */
+    /* What the command still had to say; a grandchild that keeps the pipe open is not waited
+     * for. */
     job_read(j);
     keep_line(j, "\n", 1);
     return true;

@@ -21,9 +21,10 @@ bool mailbox_init(struct mailbox *box)
 
 void mailbox_put(struct mailbox *box, enum mail_kind kind, natsMsg *msg)
 {
-    struct mail *m = calloc(1, sizeof *m);
+    struct mail *m = calloc(1, sizeof(*m));
     if (!m) {
-        /* As if it had been lost on the way: an attempt's lease brings it back, a receipt is repeated. */
+        /* As if it had been lost on the way: an attempt's lease brings it back, a receipt is
+         * repeated. */
         natsMsg_Destroy(msg);
         return;
     }

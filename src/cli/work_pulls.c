@@ -20,9 +20,11 @@ void pulls_want(struct pulls *p, int free, int step)
         return;
     char reply[128], payload[64];
     uint64_t number = ++p->numbers;
-    snprintf(reply, sizeof reply, "%s.%" PRIu64, p->inbox, number);
-    snprintf(payload, sizeof payload, "{\"batch\":%d,\"expires\":%" PRId64 "}", more, EXPIRES_MS * INT64_C(1000000));
-    if (natsConnection_PublishRequest(p->nc, p->subject, reply, payload, (int)strlen(payload)) != NATS_OK) {
+    snprintf(reply, sizeof(reply), "%s.%" PRIu64, p->inbox, number);
+    snprintf(payload, sizeof(payload), "{\"batch\":%d,\"expires\":%" PRId64 "}", more,
+             EXPIRES_MS * INT64_C(1000000));
+    if (natsConnection_PublishRequest(p->nc, p->subject, reply, payload, (int)strlen(payload)) !=
+        NATS_OK) {
         p->not_before_ms = work_now_ms() + AFTER_REFUSAL_MS;
         return;
     }
@@ -35,7 +37,7 @@ void pulls_want(struct pulls *p, int free, int step)
 
 static void close_at(struct pulls *p, int i)
 {
-    memmove(&p->open[i], &p->open[i + 1], (size_t)(p->open_count - i - 1) * sizeof p->open[0]);
+    memmove(&p->open[i], &p->open[i + 1], (size_t)(p->open_count - i - 1) * sizeof(p->open[0]));
     p->open_count--;
     if (p->open_count == 0 || p->asked < 0)
         p->asked = 0;
@@ -43,7 +45,8 @@ static void close_at(struct pulls *p, int i)
 
 void pulls_got(struct pulls *p)
 {
-    /* A delivered message does not say which request it answers: the server serves the oldest first. */
+    /* A delivered message does not say which request it answers: the server serves the oldest
+     * first. */
     if (p->open_count == 0)
         return;
     p->asked--;
@@ -68,7 +71,8 @@ void pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
         return;
     const char *text = stored_header(msg, "Description");
     char buf[128];
-    log_debug("pull refused", "status=%d text=%s", code, log_quote(text ? text : "", buf, sizeof buf));
+    log_debug("pull refused", "status=%d text=%s", code,
+              log_quote(text ? text : "", buf, sizeof(buf)));
     p->not_before_ms = work_now_ms() + AFTER_REFUSAL_MS;
     if (code == 503 || (text && strcasestr(text, "deleted")))
         p->missing = true;

@@ -13,14 +13,15 @@
 static void publish(struct receipts *r, struct receipt *one)
 {
     char reply[128];
-    snprintf(reply, sizeof reply, "%s.ack.%" PRIu64, r->inbox, one->number);
-    natsConnection_PublishRequest(r->nc, one->subject, reply, one->payload, (int)strlen(one->payload));
+    snprintf(reply, sizeof(reply), "%s.ack.%" PRIu64, r->inbox, one->number);
+    natsConnection_PublishRequest(r->nc, one->subject, reply, one->payload,
+                                  (int)strlen(one->payload));
     one->due_ms = work_now_ms() + REPEAT_MS;
 }
 
 void receipts_send(struct receipts *r, const char *ack_subject, const char *payload)
 {
-    struct receipt *one = calloc(1, sizeof *one);
+    struct receipt *one = calloc(1, sizeof(*one));
     char *subject = strdup(ack_subject);
     if (!one || !subject) {
         free(one);
@@ -29,7 +30,7 @@ void receipts_send(struct receipts *r, const char *ack_subject, const char *payl
         return;
     }
     one->subject = subject;
-    snprintf(one->payload, sizeof one->payload, "%s", payload);
+    snprintf(one->payload, sizeof(one->payload), "%s", payload);
     one->number = ++r->numbers;
     one->give_up_ms = work_now_ms() + GIVE_UP_MS;
     one->next = r->first;
@@ -49,11 +50,12 @@ static void remove_one(struct receipts *r, struct receipt **at)
 
 void receipts_confirmed(struct receipts *r, uint64_t number)
 {
-    for (struct receipt **at = &r->first; *at; at = &(*at)->next)
+    for (struct receipt **at = &r->first; *at; at = &(*at)->next) {
         if ((*at)->number == number) {
             remove_one(r, at);
             return;
         }
+    }
 }
 
 void receipts_repeat(struct receipts *r, bool all)
@@ -62,7 +64,8 @@ void receipts_repeat(struct receipts *r, bool all)
     for (struct receipt **at = &r->first; *at;) {
         struct receipt *one = *at;
         if (one->give_up_ms <= now_ms) {
-            log_warn("receipt never confirmed", "receipt=\"%.40s\" subject=%s", one->payload, one->subject);
+            log_warn("receipt never confirmed", "receipt=\"%.40s\" subject=%s", one->payload,
+                     one->subject);
             remove_one(r, at);
             continue;
         }

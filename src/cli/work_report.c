@@ -11,7 +11,7 @@
 void reports_init(struct reports *r, natsConnection *nc, const char *pool, const char *worker)
 {
     *r = (struct reports){.nc = nc, .was_idle = true};
-    snprintf(r->subject, sizeof r->subject, WORKER_PREFIX "%s.%s", pool, worker);
+    snprintf(r->subject, sizeof(r->subject), WORKER_PREFIX "%s.%s", pool, worker);
 }
 
 void reports_ended(struct reports *r, bool ok, int64_t took_ms)
@@ -33,14 +33,17 @@ static void put_times(struct reports *r, struct report *out)
     size_t n = r->finished < REPORT_TIMES_MAX ? (size_t)r->finished : REPORT_TIMES_MAX;
     if (n == 0)
         return;
-    qsort(r->times_ms, n, sizeof r->times_ms[0], by_length);
+    qsort(r->times_ms, n, sizeof(r->times_ms[0]), by_length);
     out->p50_ms = (double)r->times_ms[(n - 1) / 2];
     out->p99_ms = (double)r->times_ms[(n - 1) * 99 / 100];
 }
 
 static void send(struct reports *r, int busy, int capacity)
 {
-    struct report report = {.capacity = (uint32_t)capacity, .busy = (uint32_t)busy, .load = reports_machine_load(), .errors = r->errors};
+    struct report report = {.capacity = (uint32_t)capacity,
+                            .busy = (uint32_t)busy,
+                            .load = reports_machine_load(),
+                            .errors = r->errors};
     uint8_t buf[REPORT_MAX_BYTES];
     natsMsg *msg = NULL;
     put_times(r, &report);
@@ -85,7 +88,8 @@ static double pressure(const char *path)
 
 double reports_machine_load(void)
 {
-    static const char *const paths[] = {"/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io"};
+    static const char *const paths[] = {"/proc/pressure/cpu", "/proc/pressure/memory",
+                                        "/proc/pressure/io"};
     double worst = -1, runnable;
     for (int i = 0; i < 3; i++) {
         double percent = pressure(paths[i]);

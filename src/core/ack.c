@@ -15,11 +15,13 @@ struct token {
     size_t bytes;
 };
 
-static bool token_is(const struct token *t, const char *s) {
+static bool token_is(const struct token *t, const char *s)
+{
     return strlen(s) == t->bytes && memcmp(t->at, s, t->bytes) == 0;
 }
 
-static bool token_copy(const struct token *t, char *out, size_t cap) {
+static bool token_copy(const struct token *t, char *out, size_t cap)
+{
     if (t->bytes == 0 || t->bytes >= cap) {
         return false;
     }
@@ -28,11 +30,13 @@ static bool token_copy(const struct token *t, char *out, size_t cap) {
     return true;
 }
 
-static bool token_number(const struct token *t, uint64_t *out) {
+static bool token_number(const struct token *t, uint64_t *out)
+{
     uint64_t n = 0;
     for (size_t i = 0; i < t->bytes; i++) {
         unsigned digit = (unsigned)(t->at[i] - '0');
-        if (digit > 9 || __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, digit, &n)) {
+        if (digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, digit, &n)) {
             return false;
         }
     }
@@ -40,7 +44,8 @@ static bool token_number(const struct token *t, uint64_t *out) {
     return t->bytes > 0;
 }
 
-bool ack_parse_subject(const char *subject, struct ack_subject *out) {
+bool ack_parse_subject(const char *subject, struct ack_subject *out)
+{
     /* Of a longer form only the first 11 tokens mean anything; the server may append more. */
     enum { SHORT = 9, LONG = 11 };
     struct token t[LONG];
@@ -57,17 +62,19 @@ bool ack_parse_subject(const char *subject, struct ack_subject *out) {
     }
     const struct token *f = count == SHORT ? t + 2 : t + 4;
     uint64_t timestamp;
-    if (!token_copy(&f[0], out->stream, sizeof out->stream) ||
-        !token_copy(&f[1], out->consumer, sizeof out->consumer) || !token_number(&f[2], &out->delivered) ||
-        !token_number(&f[3], &out->stream_seq) || !token_number(&f[4], &out->consumer_seq) ||
-        !token_number(&f[5], &timestamp) || timestamp > INT64_MAX || !token_number(&f[6], &out->pending)) {
+    if (!token_copy(&f[0], out->stream, sizeof(out->stream)) ||
+        !token_copy(&f[1], out->consumer, sizeof(out->consumer)) ||
+        !token_number(&f[2], &out->delivered) || !token_number(&f[3], &out->stream_seq) ||
+        !token_number(&f[4], &out->consumer_seq) || !token_number(&f[5], &timestamp) ||
+        timestamp > INT64_MAX || !token_number(&f[6], &out->pending)) {
         return false;
     }
     out->timestamp_ns = (int64_t)timestamp;
     return true;
 }
 
-static void trim(const char **data, size_t *bytes) {
+static void trim(const char **data, size_t *bytes)
+{
     while (*bytes && isspace((unsigned char)**data)) {
         ++*data;
         --*bytes;
@@ -77,7 +84,8 @@ static void trim(const char **data, size_t *bytes) {
     }
 }
 
-static json_t *parse_object(const char *data, size_t bytes) {
+static json_t *parse_object(const char *data, size_t bytes)
+{
     json_t *root = json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
     if (!json_is_object(root)) {
         json_decref(root);
@@ -87,7 +95,8 @@ static json_t *parse_object(const char *data, size_t bytes) {
 }
 
 /* Go's decoder takes member names in any case of letters. */
-static json_t *member(json_t *object, const char *name) {
+static json_t *member(json_t *object, const char *name)
+{
     json_t *found = json_object_get(object, name);
     const char *key;
     json_t *value;
@@ -102,7 +111,8 @@ static json_t *member(json_t *object, const char *name) {
 }
 
 /* An absent or null member leaves *out; false: another type, which the server's decoder refuses. */
-static bool member_integer(json_t *object, const char *name, int64_t *out) {
+static bool member_integer(json_t *object, const char *name, int64_t *out)
+{
     json_t *v = member(object, name);
     if (!v || json_is_null(v)) {
         return true;
@@ -114,15 +124,17 @@ static bool member_integer(json_t *object, const char *name, int64_t *out) {
     return true;
 }
 
-/* Go's time.ParseDuration ("1.5h", "300ms", "-2s", "1h10m"), which the server accepts behind -NAK. */
-static bool parse_go_duration(const char *s, size_t bytes, double *ns) {
+/* Go's time.ParseDuration ("1.5h", "300ms", "-2s", "1h10m"), which the server accepts behind
+ * -NAK. */
+static bool parse_go_duration(const char *s, size_t bytes, double *ns)
+{
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"ns", 1},        {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
-                 {"ms", 1e6},      {"s", 1e9},  {"m", 60e9},        {"h", 3600e9}};
+    } units[] = {{"ns", 1},   {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
+                 {"ms", 1e6}, {"s", 1e9},  {"m", 60e9},        {"h", 3600e9}};
     char text[64];
-    if (bytes == 0 || bytes >= sizeof text) {
+    if (bytes == 0 || bytes >= sizeof(text)) {
         return false;
     }
     memcpy(text, s, bytes);
@@ -139,12 +151,14 @@ static bool parse_go_duration(const char *s, size_t bytes, double *ns) {
     do {
         size_t digits = strspn(c, "0123456789.");
         size_t unit_len = strcspn(c + digits, "0123456789.");
-        if (digits == 0 || strspn(c, ".") == digits || memchr(c, '.', digits) != memrchr(c, '.', digits)) {
+        if (digits == 0 || strspn(c, ".") == digits ||
+            memchr(c, '.', digits) != memrchr(c, '.', digits)) {
             return false;
         }
         double factor = 0;
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-            if (strlen(units[i].name) == unit_len && memcmp(units[i].name, c + digits, unit_len) == 0) {
+        for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+            if (strlen(units[i].name) == unit_len &&
+                memcmp(units[i].name, c + digits, unit_len) == 0) {
                 factor = units[i].ns;
             }
         }
@@ -157,7 +171,8 @@ static bool parse_go_duration(const char *s, size_t bytes, double *ns) {
     return fabs(*ns) < 9.2e18;
 }
 
-static int64_t nak_delay_ms(const char *data, size_t bytes) {
+static int64_t nak_delay_ms(const char *data, size_t bytes)
+{
     trim(&data, &bytes);
     if (bytes == 0) {
         return -1;
@@ -180,7 +195,8 @@ static int64_t nak_delay_ms(const char *data, size_t bytes) {
 }
 
 /* Length of the UTF-8 character at s (of at most n bytes); 0: not one. */
-static size_t utf8_length(const unsigned char *s, size_t n) {
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
     size_t want = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : 4;
     if (s[0] >= 0xF5 || (s[0] >= 0x80 && s[0] < 0xC2) || want > n) {
         return 0;
@@ -196,7 +212,8 @@ static size_t utf8_length(const unsigned char *s, size_t n) {
 }
 
 /* The reason goes into a header, a log line and JSON: one line of valid UTF-8. */
-static void copy_reason(char *out, size_t cap, const char *data, size_t bytes) {
+static void copy_reason(char *out, size_t cap, const char *data, size_t bytes)
+{
     trim(&data, &bytes);
     size_t used = 0;
     for (size_t i = 0; i < bytes;) {
@@ -222,16 +239,19 @@ static void copy_reason(char *out, size_t cap, const char *data, size_t bytes) {
     out[used] = '\0';
 }
 
-static bool starts_with(const char *data, size_t bytes, const char *word) {
+static bool starts_with(const char *data, size_t bytes, const char *word)
+{
     size_t n = strlen(word);
     return bytes >= n && memcmp(data, word, n) == 0;
 }
 
-static bool equals(const char *data, size_t bytes, const char *word) {
+static bool equals(const char *data, size_t bytes, const char *word)
+{
     return bytes == strlen(word) && memcmp(data, word, bytes) == 0;
 }
 
-void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out) {
+void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out)
+{
     *out = (struct ack_payload){.kind = ACK_UNKNOWN, .delay_ms = -1, .next = ""};
     if (bytes == 0 || equals(data, bytes, "+ACK") || equals(data, bytes, "+OK")) {
         out->kind = ACK_ACK;
@@ -246,11 +266,12 @@ void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out) 
         out->kind = ACK_PROGRESS;
     } else if (starts_with(data, bytes, "+TERM")) {
         out->kind = ACK_TERM;
-        copy_reason(out->reason, sizeof out->reason, data + 5, bytes - 5);
+        copy_reason(out->reason, sizeof(out->reason), data + 5, bytes - 5);
     }
 }
 
-static bool pull_parse_json(const char *data, size_t bytes, struct pull_request *out) {
+static bool pull_parse_json(const char *data, size_t bytes, struct pull_request *out)
+{
     json_t *root = parse_object(data, bytes);
     if (!root) {
         return false;
@@ -258,7 +279,8 @@ static bool pull_parse_json(const char *data, size_t bytes, struct pull_request 
     int64_t heartbeat = 0, max_bytes = 0, batch = 0, expires = 0;
     json_t *no_wait = member(root, "no_wait");
     bool ok = member_integer(root, "batch", &batch) && member_integer(root, "expires", &expires) &&
-              member_integer(root, "idle_heartbeat", &heartbeat) && member_integer(root, "max_bytes", &max_bytes) &&
+              member_integer(root, "idle_heartbeat", &heartbeat) &&
+              member_integer(root, "max_bytes", &max_bytes) &&
               (!no_wait || json_is_boolean(no_wait) || json_is_null(no_wait));
     out->batch = batch;
     out->expires_ns = expires;
@@ -268,7 +290,8 @@ static bool pull_parse_json(const char *data, size_t bytes, struct pull_request 
     return ok && expires >= 0 && (heartbeat <= 0 || heartbeat <= expires / 2);
 }
 
-bool pull_parse(const char *data, size_t bytes, struct pull_request *out) {
+bool pull_parse(const char *data, size_t bytes, struct pull_request *out)
+{
     *out = (struct pull_request){.batch = 1};
     trim(&data, &bytes);
     if (bytes && data[0] == '{' && !pull_parse_json(data, bytes, out)) {
@@ -292,20 +315,21 @@ bool pull_parse(const char *data, size_t bytes, struct pull_request *out) {
     return true;
 }
 
-bool pull_parse_subject(const char *subject, char pool[NAME_MAX_CHARS + 1]) {
+bool pull_parse_subject(const char *subject, char pool[NAME_MAX_CHARS + 1])
+{
     static const char tail[] = "API.CONSUMER.MSG.NEXT." STREAM_WORK ".";
     if (strncmp(subject, "$JS.", 4) != 0) {
         return false;
     }
     const char *s = subject + 4;
-    if (strncmp(s, tail, sizeof tail - 1) != 0) {
+    if (strncmp(s, tail, sizeof(tail) - 1) != 0) {
         /* One more token is a domain. */
         s = strchr(s, '.');
-        if (!s || s == subject + 4 || strncmp(++s, tail, sizeof tail - 1) != 0) {
+        if (!s || s == subject + 4 || strncmp(++s, tail, sizeof(tail) - 1) != 0) {
             return false;
         }
     }
-    s += sizeof tail - 1;
+    s += sizeof(tail) - 1;
     if (!name_is_valid(s)) {
         return false;
     }

@@ -11,12 +11,13 @@ static const uint8_t nothing[1]; /* protobuf-c wants a place even for no bytes *
 uint8_t *acked_pack(const struct acked_attempt *list, size_t count, size_t *bytes)
 {
     Ax__V1__Acked m = AX__V1__ACKED__INIT;
-    Ax__V1__AckedAttempt *attempts = calloc(count + 1, sizeof *attempts), **places = calloc(count + 1, sizeof *places);
+    Ax__V1__AckedAttempt *attempts = calloc(count + 1, sizeof(*attempts)),
+                         **places = calloc(count + 1, sizeof(*places));
     uint8_t *buf = NULL;
     if (attempts != NULL && places != NULL) {
         for (size_t i = 0; i < count; i++) {
             ax__v1__acked_attempt__init(&attempts[i]);
-            attempts[i].task = (char *) list[i].task;
+            attempts[i].task = (char *)list[i].task;
             attempts[i].attempt = list[i].attempt;
             attempts[i].fence = list[i].fence;
             places[i] = &attempts[i];

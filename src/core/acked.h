@@ -1,6 +1,6 @@
-/* Acks that a dispatcher heard and could not record before it lost the pool, told to whoever leads next (docs/design.md,
- * "Leadership"). A hint, published plainly: without it a task whose hand-off AX_WORK has forgotten runs again. Parser of
- * foreign input. Pure. */
+/* Acks that a dispatcher heard and could not record before it lost the pool, told to whoever leads
+ * next (docs/design.md, "Leadership"). A hint, published plainly: without it a task whose hand-off
+ * AX_WORK has forgotten runs again. Parser of foreign input. Pure. */
 #ifndef AX_CORE_ACKED_H
 #define AX_CORE_ACKED_H
 

@@ -2,21 +2,24 @@
 
 #include <math.h>
 
-/* Tokens are only written down when one is taken or the rate changes; in between they are a function of the time since
- * then. So looking often adds no rounding, and what is written is off by half an ulp per token taken: a hundred million
- * starts with a burst of a million are off by less than a hundredth of a token.
+/* Tokens are only written down when one is taken or the rate changes; in between they are a
+ * function of the time since then. So looking often adds no rounding, and what is written is off by
+ * half an ulp per token taken: a hundred million starts with a burst of a million are off by less
+ * than a hundredth of a token.
  *
- * A token given back (bucket_return) may have been replaced by refill while it was out, so the bound holds for starts
- * counted at the time their token was taken. */
+ * A token given back (bucket_return) may have been replaced by refill while it was out, so the
+ * bound holds for starts counted at the time their token was taken. */
 
-/* Tokens there at now_ns. A time before the last one counts as the last one: nothing is refilled twice. */
+/* Tokens there at now_ns. A time before the last one counts as the last one: nothing is refilled
+ * twice. */
 static double tokens_at(const struct bucket *b, int64_t now_ns)
 {
     int64_t passed_ns;
     if (__builtin_sub_overflow(now_ns, b->last_ns, &passed_ns)) {
         passed_ns = now_ns > b->last_ns ? INT64_MAX : 0;
     }
-    return fmin(b->burst, b->tokens + b->rate_per_s * (passed_ns > 0 ? (double)passed_ns / 1e9 : 0));
+    return fmin(b->burst,
+                b->tokens + b->rate_per_s * (passed_ns > 0 ? (double)passed_ns / 1e9 : 0));
 }
 
 static void settle(struct bucket *b, int64_t now_ns)

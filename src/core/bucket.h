@@ -1,5 +1,6 @@
-/* Token bucket (as in RFC 2697's single rate meter, with a continuous refill): at most burst + rate·t starts in any
- * window of t seconds. The caller passes the time; nothing here reads a clock. Not thread-safe: loop lock. */
+/* Token bucket (as in RFC 2697's single rate meter, with a continuous refill): at most burst +
+ * rate·t starts in any window of t seconds. The caller passes the time; nothing here reads a clock.
+ * Not thread-safe: loop lock. */
 #ifndef AX_CORE_BUCKET_H
 #define AX_CORE_BUCKET_H
 
@@ -12,7 +13,8 @@ struct bucket {
     int64_t last_ns;   /* monotonic time of the last refill */
 };
 
-/* Starts empty (a new leader starts with an empty bucket, docs/design.md). rate_per_s >= 0, burst >= 1. */
+/* Starts empty (a new leader starts with an empty bucket, docs/design.md). rate_per_s >= 0, burst
+ * >= 1. */
 void bucket_init(struct bucket *b, double rate_per_s, double burst, int64_t now_ns);
 /* Changes rate and burst; what has been saved up so far is kept, at most the new burst. */
 void bucket_set(struct bucket *b, double rate_per_s, double burst, int64_t now_ns);
@@ -22,8 +24,9 @@ int64_t bucket_available(struct bucket *b, int64_t now_ns);
 int bucket_take(struct bucket *b, int64_t now_ns);
 /* Gives one back that was not used (duplicate dropped). Never above burst. */
 void bucket_return(struct bucket *b);
-/* Between these monotonic times no tokens come, since what was taken before is used only at to_ns, all at once. No later
- * than from_ns was a token taken or the rate changed. Nothing when unlimited. */
+/* Between these monotonic times no tokens come, since what was taken before is used only at to_ns,
+ * all at once. No later than from_ns was a token taken or the rate changed. Nothing when
+ * unlimited. */
 void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns);
 /* Nanoseconds until one token is there; 0: now. */
 int64_t bucket_wait_ns(struct bucket *b, int64_t now_ns);

@@ -7,9 +7,10 @@
 #define UNSET INT64_MIN
 #define MERGE_AHEAD_NS (60 * NS_PER_S)
 
-/* The offset is one number with two honest bounds. Every server timestamp is a lower bound (it was made before we saw
- * it), and an answer to a request is an upper bound as well (it was made after we asked). So the offset grows with the
- * first and falls with the second; no guess about what is an old message and what is a clock set back is needed. */
+/* The offset is one number with two honest bounds. Every server timestamp is a lower bound (it was
+ * made before we saw it), and an answer to a request is an upper bound as well (it was made after
+ * we asked). So the offset grows with the first and falls with the second; no guess about what is
+ * an old message and what is a clock set back is needed. */
 
 static int64_t boottime_ns(void *arg)
 {
@@ -70,7 +71,8 @@ void clock_learn(struct clock *c, int64_t server_ns)
     if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower)) {
         return;
     }
-    /* Set back: a message of before the step is stamped in the future, so the word is with answers alone. */
+    /* Set back: a message of before the step is stamped in the future, so the word is with answers
+     * alone. */
     if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS) {
         return;
     }

@@ -1,4 +1,5 @@
-/* Times and durations as text (core/clock.h). Parsers of foreign input: strict, without locale, without overflow. */
+/* Times and durations as text (core/clock.h). Parsers of foreign input: strict, without locale,
+ * without overflow. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -80,8 +81,8 @@ static bool take_offset(const char **s, int64_t *out_s)
         return false;
     }
     ++*s;
-    if (!take_number(s, 2, &hours) || !take_char(s, ':') || !take_number(s, 2, &minutes) || hours > 23 ||
-        minutes > 59) {
+    if (!take_number(s, 2, &hours) || !take_char(s, ':') || !take_number(s, 2, &minutes) ||
+        hours > 23 || minutes > 59) {
         return false;
     }
     *out_s = sign * (hours * 3600LL + minutes * 60LL);
@@ -108,17 +109,20 @@ char *clock_format_rfc3339(int64_t ns, char *buf)
 bool clock_parse_rfc3339(const char *s, int64_t *out_ns)
 {
     int year, month, day, hour, minute, second;
-    if (!take_number(&s, 4, &year) || !take_char(&s, '-') || !take_number(&s, 2, &month) || !take_char(&s, '-') ||
-        !take_number(&s, 2, &day) || !(take_char(&s, 'T') || take_char(&s, 't')) || !take_number(&s, 2, &hour) ||
-        !take_char(&s, ':') || !take_number(&s, 2, &minute) || !take_char(&s, ':') || !take_number(&s, 2, &second)) {
+    if (!take_number(&s, 4, &year) || !take_char(&s, '-') || !take_number(&s, 2, &month) ||
+        !take_char(&s, '-') || !take_number(&s, 2, &day) ||
+        !(take_char(&s, 'T') || take_char(&s, 't')) || !take_number(&s, 2, &hour) ||
+        !take_char(&s, ':') || !take_number(&s, 2, &minute) || !take_char(&s, ':') ||
+        !take_number(&s, 2, &second)) {
         return false;
     }
-    if (month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 || minute > 59 ||
-        second > 59) {
+    if (month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 ||
+        minute > 59 || second > 59) {
         return false;
     }
     int64_t fraction = 0, offset;
-    if ((take_char(&s, '.') && !take_fraction(&s, &fraction)) || !take_offset(&s, &offset) || *s != '\0') {
+    if ((take_char(&s, '.') && !take_fraction(&s, &fraction)) || !take_offset(&s, &offset) ||
+        *s != '\0') {
         return false;
     }
     struct tm t = {.tm_year = year - 1900,
@@ -138,7 +142,8 @@ bool clock_parse_rfc3339(const char *s, int64_t *out_ns)
 bool clock_parse_duration(const char *s, int64_t max_ms, int64_t *out_ms)
 {
     int64_t total = 0;
-    size_t next_unit = 0; /* parts come in falling order: only the units from here on may follow */
+    /* parts come in falling order: only the units from here on may follow */
+    size_t next_unit = 0;
     if (*s == '\0') {
         return false;
     }
@@ -153,7 +158,8 @@ bool clock_parse_duration(const char *s, int64_t max_ms, int64_t *out_ms)
             }
         }
         size_t length = strspn(s, "dhms"), unit = next_unit;
-        while (unit < UNIT_COUNT && (strlen(units[unit].name) != length || strncmp(s, units[unit].name, length) != 0)) {
+        while (unit < UNIT_COUNT &&
+               (strlen(units[unit].name) != length || strncmp(s, units[unit].name, length) != 0)) {
             unit++;
         }
         if (unit == UNIT_COUNT || __builtin_mul_overflow(n, units[unit].ms, &n) ||

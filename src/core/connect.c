@@ -43,7 +43,8 @@ ax_err connect_error(natsStatus s)
 bool connect_version_at_least(const char *a, const char *b)
 {
     int x[3] = {0}, y[3] = {0};
-    if (sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2]) != 3 || sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2]) != 3)
+    if (sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2]) != 3 ||
+        sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2]) != 3)
         return false;
     for (int i = 0; i < 3; i++) {
         if (x[i] != y[i])
@@ -63,7 +64,7 @@ static bool split_url(const char *url, char host[256], char port[8])
     const char *colon = strrchr(at, ':');
     if (colon == NULL || strlen(colon + 1) >= 8)
         return false;
-    size_t n = (size_t) (colon - at);
+    size_t n = (size_t)(colon - at);
     if (n >= 2 && at[0] == '[' && at[n - 1] == ']') {
         at++;
         n -= 2;
@@ -87,8 +88,8 @@ static int dial(const char *host, const char *port)
         if (fd < 0)
             continue;
         struct timeval limit = {.tv_sec = 2};
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
         if (connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
             close(fd);
             fd = -1;
@@ -98,21 +99,23 @@ static int dial(const char *host, const char *port)
     return fd;
 }
 
-/* A NATS server greets every TCP connection with "INFO {json}\r\n", also those that will turn to TLS afterwards. */
+/* A NATS server greets every TCP connection with "INFO {json}\r\n", also those that will turn to
+ * TLS afterwards. */
 ax_err connect_server_version(natsConnection *nc, char buf[32])
 {
     char url[512], host[256], port[8], line[16384];
-    if (natsConnection_GetConnectedUrl(nc, url, sizeof url) != NATS_OK || !split_url(url, host, port))
+    if (natsConnection_GetConnectedUrl(nc, url, sizeof(url)) != NATS_OK ||
+        !split_url(url, host, port))
         return AX_E_DISCONNECTED;
     int fd = dial(host, port);
     if (fd < 0)
         return AX_E_DISCONNECTED;
     size_t n = 0;
-    while (n < sizeof line - 1 && memchr(line, '\n', n) == NULL) {
-        ssize_t got = read(fd, line + n, sizeof line - 1 - n);
+    while (n < sizeof(line) - 1 && memchr(line, '\n', n) == NULL) {
+        ssize_t got = read(fd, line + n, sizeof(line) - 1 - n);
         if (got <= 0)
             break;
-        n += (size_t) got;
+        n += (size_t)got;
     }
     close(fd);
     line[n] = '\0';
@@ -132,8 +135,11 @@ ax_err connect_server_version(natsConnection *nc, char buf[32])
 static void on_disconnected(natsConnection *nc, void *closure)
 {
     const struct connect_events *e = closure;
-    if (natsConnection_IsClosed(nc))
-        return; /* nats.c also calls this, on a thread of its own, after we closed it: whoever listened may be gone */
+    if (natsConnection_IsClosed(nc)) {
+        /* nats.c also calls this, on a thread of its own, after we closed it: whoever listened may
+         * be gone */
+        return;
+    }
     log_warn("disconnected from NATS, reconnecting", NULL);
     if (e != NULL && e->disconnected != NULL)
         e->disconnected(e->arg);
@@ -143,7 +149,7 @@ static void on_reconnected(natsConnection *nc, void *closure)
 {
     const struct connect_events *e = closure;
     char url[512] = "";
-    natsConnection_GetConnectedUrl(nc, url, sizeof url);
+    natsConnection_GetConnectedUrl(nc, url, sizeof(url));
     log_info("reconnected to NATS", "url=%s", url);
     if (e != NULL && e->reconnected != NULL)
         e->reconnected(e->arg);
@@ -151,11 +157,11 @@ static void on_reconnected(natsConnection *nc, void *closure)
 
 static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus s, void *closure)
 {
-    (void) nc;
-    (void) sub;
-    (void) closure;
+    (void)nc;
+    (void)sub;
+    (void)closure;
     char buf[128];
-    log_warn("nats client error", "error=%s", log_quote(natsStatus_GetText(s), buf, sizeof buf));
+    log_warn("nats client error", "error=%s", log_quote(natsStatus_GetText(s), buf, sizeof(buf)));
 }
 
 static natsStatus set_servers(natsOptions *opts, const char *list)
@@ -166,7 +172,8 @@ static natsStatus set_servers(natsOptions *opts, const char *list)
     if (copy == NULL)
         return NATS_NO_MEMORY;
     char *save = NULL;
-    for (char *s = strtok_r(copy, ", ", &save); s != NULL && count < SERVERS_MAX; s = strtok_r(NULL, ", ", &save))
+    for (char *s = strtok_r(copy, ", ", &save); s != NULL && count < SERVERS_MAX;
+         s = strtok_r(NULL, ", ", &save))
         servers[count++] = s;
     natsStatus st = count == 0 ? NATS_INVALID_ARG : natsOptions_SetServers(opts, servers, count);
     free(copy);
@@ -191,12 +198,12 @@ static natsStatus set_security(natsOptions *opts, const struct options *o)
     return s;
 }
 
-static natsStatus set_options(natsOptions *opts, const struct options *o, struct loop *l, const char *name,
-                              const struct connect_events *events)
+static natsStatus set_options(natsOptions *opts, const struct options *o, struct loop *l,
+                              const char *name, const struct connect_events *events)
 {
-    void *closure = (void *) events;
+    void *closure = (void *)events;
     natsStatus s = set_servers(opts, o->server != NULL ? o->server : "nats://127.0.0.1:4222");
-#define TRY(call)   \
+#define TRY(call)     \
     if (s == NATS_OK) \
     s = (call)
     TRY(set_security(opts, o));
@@ -211,7 +218,8 @@ static natsStatus set_options(natsOptions *opts, const struct options *o, struct
     TRY(natsOptions_SetDisconnectedCB(opts, on_disconnected, closure));
     TRY(natsOptions_SetReconnectedCB(opts, on_reconnected, closure));
     if (l != NULL) {
-        TRY(natsOptions_SetSendAsap(opts, true)); /* in event-loop mode: asks the loop to write at once */
+        /* in event-loop mode: asks the loop to write at once */
+        TRY(natsOptions_SetSendAsap(opts, true));
         TRY(natsOptions_SetIOBufSize(opts, 256 * 1024));
         TRY(natsOptions_SetEventLoop(opts, l, loop_attach, loop_read, loop_write, loop_detach));
     }
@@ -238,12 +246,15 @@ ax_err connect_open(natsConnection **out, const struct options *o, struct loop *
         s = set_options(opts, o, l, name, events);
     if (s != NATS_OK) {
         natsOptions_Destroy(opts);
-        return problem_set(p, connect_error(s), "connection options (server %s): %s", server, nats_GetLastError(NULL));
+        return problem_set(p, connect_error(s), "connection options (server %s): %s", server,
+                           nats_GetLastError(NULL));
     }
-    /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the server comes up. */
+    /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the
+     * server comes up. */
     for (int64_t until = mono_ns() + CONNECT_WAIT_NS;;) {
         s = natsConnection_Connect(&nc, opts);
-        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR || mono_ns() >= until)
+        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
+            mono_ns() >= until)
             break;
         poll(NULL, 0, 250);
     }
@@ -253,15 +264,15 @@ ax_err connect_open(natsConnection **out, const struct options *o, struct loop *
         const char *place = more != NULL ? strstr(more, "): ") : NULL; /* "(conn.c:733): " */
         more = place != NULL ? place + 3 : "";
         bool said = more[0] == '\0' || strcmp(more, text) == 0;
-        return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text, said ? "" : ": ",
-                           said ? "" : more);
+        return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text,
+                           said ? "" : ": ", said ? "" : more);
     }
     char version[32];
     ax_err err = connect_server_version(nc, version);
     if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {
         natsConnection_Destroy(nc);
-        return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer", version, server,
-                           AX_MIN_SERVER);
+        return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer",
+                           version, server, AX_MIN_SERVER);
     }
     if (err != AX_OK)
         log_warn("could not read the server's version; AX needs " AX_MIN_SERVER " or newer", NULL);

@@ -1,5 +1,6 @@
-/* A last word when the process crashes, so that its log says why it ended: it may be a bug, or a library without memory
- * (nats.c 3.4 crashes in its own clean-up when parsing the server's INFO runs out of it). */
+/* A last word when the process crashes, so that its log says why it ended: it may be a bug, or a
+ * library without memory (nats.c 3.4 crashes in its own clean-up when parsing the server's INFO
+ * runs out of it). */
 #ifndef AX_CORE_CRASH_H
 #define AX_CORE_CRASH_H
 

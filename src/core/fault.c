@@ -11,7 +11,8 @@
 extern struct fault_point *__start_ax_fault_points[] __attribute__((weak));
 extern struct fault_point *__stop_ax_fault_points[] __attribute__((weak));
 
-/* What a thread other than the loop's passes at the same moment may be miscounted: good enough to die by. */
+/* What a thread other than the loop's passes at the same moment may be miscounted: good enough to
+ * die by. */
 static char armed[64];
 static unsigned long nth = 1;
 
@@ -24,8 +25,8 @@ static void list_points(void)
 static void arm(const char *text)
 {
     const char *colon = strchr(text, ':');
-    size_t n = colon != NULL ? (size_t) (colon - text) : strlen(text);
-    snprintf(armed, sizeof armed, "%.*s", (int) n, text);
+    size_t n = colon != NULL ? (size_t)(colon - text) : strlen(text);
+    snprintf(armed, sizeof(armed), "%.*s", (int)n, text);
     if (colon != NULL)
         nth = strtoul(colon + 1, NULL, 10);
     for (struct fault_point **p = __start_ax_fault_points; p < __stop_ax_fault_points; p++) {

@@ -1,8 +1,9 @@
-/* Fault points: places before and after each durable step at which a test lets the process die (docs/testing.md). Only
- * in builds with -DAX_FAULTS=ON; in all others they are nothing.
+/* Fault points: places before and after each durable step at which a test lets the process die
+ * (docs/testing.md). Only in builds with -DAX_FAULTS=ON; in all others they are nothing.
  *
- * AX_FAULT=name[:n] in the environment arms one: the nth time it is passed (default the first) the process dies as by
- * kill -9, with nothing flushed. `--fault-points` as the only argument prints the points of a program, one a line. */
+ * AX_FAULT=name[:n] in the environment arms one: the nth time it is passed (default the first) the
+ * process dies as by kill -9, with nothing flushed. `--fault-points` as the only argument prints
+ * the points of a program, one a line. */
 #ifndef AX_CORE_FAULT_H
 #define AX_CORE_FAULT_H
 
@@ -16,22 +17,25 @@ struct fault_point {
 void fault_pass(struct fault_point *p, void *connection);
 
 /* Each use is an entry of its own in a section, so that a point cannot be left out of the list. */
-#define FAULT_AT(name, connection)                                                                                  \
-    do {                                                                                                            \
-        static struct fault_point fault_point_ = {name, 0};                                                         \
-        static struct fault_point *fault_entry_ __attribute__((used, section("ax_fault_points"))) = &fault_point_; \
-        fault_pass(&fault_point_, connection);                                                                      \
+#define FAULT_AT(name, connection)                                             \
+    do {                                                                       \
+        static struct fault_point fault_point_ = {name, 0};                    \
+        static struct fault_point *fault_entry_                                \
+            __attribute__((used, section("ax_fault_points"))) = &fault_point_; \
+        fault_pass(&fault_point_, connection);                                 \
     } while (0)
 
 #else
 
-#define FAULT_AT(name, connection) ((void) 0)
+#define FAULT_AT(name, connection) ((void)0)
 
 #endif
 
-/* Dies here: what was published since the loop last slept is still in nats.c's buffer, and is lost. */
+/* Dies here: what was published since the loop last slept is still in nats.c's buffer, and is
+ * lost. */
 #define FAULT(name) FAULT_AT(name, 0)
-/* Dies after writing nats.c's buffer: what was published has left for the server. connection: natsConnection *. */
+/* Dies after writing nats.c's buffer: what was published has left for the server. connection:
+ * natsConnection *. */
 #define FAULT_SENT(name, connection) FAULT_AT(name, connection)
 /* For a step that several roads share: only on the road where the condition holds. */
 #ifdef AX_FAULTS
@@ -41,7 +45,7 @@ void fault_pass(struct fault_point *p, void *connection);
             FAULT(name);          \
     } while (0)
 #else
-#define FAULT_IF(condition, name) ((void) 0)
+#define FAULT_IF(condition, name) ((void)0)
 #endif
 
 #endif

@@ -8,8 +8,8 @@
 #define DAY_NS (86400LL * 1000000000LL)
 #define DAYS_MAX 31
 #define CHAIN_MAX 24
-/* A check asks every filter of every day, and filters of one generation add up their error rates. Beyond this many
- * halvings a better rate costs bits and gains nothing. */
+/* A check asks every filter of every day, and filters of one generation add up their error rates.
+ * Beyond this many halvings a better rate costs bits and gains nothing. */
 #define HALVINGS_MAX 4
 /* libbloom 1.6 counts bits in an int. */
 #define BITS_MAX (1LL << 30)
@@ -17,7 +17,8 @@
 struct generation {
     int64_t day; /* days since the Unix epoch */
     int count;
-    bool lossy; /* an id of this day could not be stored: no answer but "maybe" is safe while the day lives */
+    /* an id of this day could not be stored: no answer but "maybe" is safe while the day lives */
+    bool lossy;
     uint64_t entries; /* in all */
     uint64_t in_last; /* in the newest filter of the chain */
     struct bloom chain[CHAIN_MAX];
@@ -65,7 +66,8 @@ static bool extend(const struct filter *f, struct generation *g)
     }
     int halvings = g->count < HALVINGS_MAX ? g->count : HALVINGS_MAX;
     double error = f->error / (1 << halvings), bits_each = -log(error) / (M_LN2 * M_LN2);
-    double entries = (double)f->first_entries * (double)(1u << g->count), most = (double)BITS_MAX / bits_each;
+    double entries = (double)f->first_entries * (double)(1u << g->count),
+           most = (double)BITS_MAX / bits_each;
     if (open_bloom(&g->chain[g->count], (unsigned)(entries < most ? entries : most), error) != 0) {
         return false;
     }
@@ -96,7 +98,8 @@ static struct generation *generation_for(struct filter *f, int64_t day)
         return &g[at];
     }
     if (f->count == f->capacity) {
-        /* More days than a window has (a clock that jumped): keep the id for longer rather than for shorter. */
+        /* More days than a window has (a clock that jumped): keep the id for longer rather than for
+         * shorter. */
         if (at == 0) {
             g[0].day = day;
             return &g[0];
@@ -115,7 +118,8 @@ ax_err filter_new(struct filter **out, int days, int first_entries, double error
     if (days < 1 || days > DAYS_MAX || first_entries < 1024 || !(error >= 1e-6 && error <= 0.1)) {
         return AX_E_INVALID;
     }
-    int capacity = days + 2; /* the window cuts two days in part, and a clock may be a little ahead */
+    /* the window cuts two days in part, and a clock may be a little ahead */
+    int capacity = days + 2;
     struct filter *f = calloc(1, sizeof(*f) + (size_t)capacity * sizeof(f->generations[0]));
     if (f == NULL) {
         return AX_E_NOMEM;

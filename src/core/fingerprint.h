@@ -1,4 +1,5 @@
-/* A 64-bit hash of a task id under a secret seed: ids can be chosen by strangers, where they land in a table cannot. */
+/* A 64-bit hash of a task id under a secret seed: ids can be chosen by strangers, where they land
+ * in a table cannot. */
 #ifndef AX_CORE_FINGERPRINT_H
 #define AX_CORE_FINGERPRINT_H
 

@@ -1,4 +1,5 @@
-/* uthash, whose tables must not fail half-way: without memory the process says so and ends (core/memory.h). */
+/* uthash, whose tables must not fail half-way: without memory the process says so and ends
+ * (core/memory.h). */
 #ifndef AX_CORE_HASH_H
 #define AX_CORE_HASH_H
 

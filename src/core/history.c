@@ -8,7 +8,8 @@ static const struct history_row *row(const struct history *h, int i)
     return &h->rows[(h->first + i) % HISTORY_ROWS];
 }
 
-/* The last row that is at least over_ns older than the newest, else the oldest; counted from the oldest. */
+/* The last row that is at least over_ns older than the newest, else the oldest; counted from the
+ * oldest. */
 static int ago(const struct history *h, int64_t over_ns)
 {
     int i = h->count - 1;

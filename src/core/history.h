@@ -1,6 +1,6 @@
-/* What a few figures were over the last five minutes: a row of them every five seconds and the newest one. Counters are
- * noted as they stand, so that what happened within any time is a difference. Pure: the caller passes the time. Loop
- * lock. */
+/* What a few figures were over the last five minutes: a row of them every five seconds and the
+ * newest one. Counters are noted as they stand, so that what happened within any time is a
+ * difference. Pure: the caller passes the time. Loop lock. */
 #ifndef AX_CORE_HISTORY_H
 #define AX_CORE_HISTORY_H
 
@@ -25,7 +25,8 @@ void history_begin(struct history *h, const double value[HISTORY_SERIES], int64_
 void history_note(struct history *h, const double value[HISTORY_SERIES], int64_t now_ns);
 /* How far back it reaches, at most over_ns (give or take a step). */
 int64_t history_reach_ns(const struct history *h, int64_t over_ns);
-/* Newest value less the one over_ns before, or the oldest there is that is known. 0: the newest one is not known. */
+/* Newest value less the one over_ns before, or the oldest there is that is known. 0: the newest one
+ * is not known. */
 double history_rise(const struct history *h, int series, int64_t over_ns);
 
 #endif

@@ -25,8 +25,8 @@ struct http {
     int port;
 };
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, const void *body,
-                              size_t bytes, enum MHD_ResponseMemoryMode mode)
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type,
+                              const void *body, size_t bytes, enum MHD_ResponseMemoryMode mode)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(bytes, (void *)body, mode);
     if (r == NULL) {
@@ -70,24 +70,34 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
     return answer(c, MHD_HTTP_OK, PROMETHEUS, text, bytes, MHD_RESPMEM_MUST_FREE);
 }
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_bytes, void **state)
+static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_bytes, void **state)
 {
     (void)version, (void)upload, (void)upload_bytes, (void)state;
-    enum { HEALTHZ, READYZ, METRICS, NONE } page = strcmp(url, "/healthz") == 0   ? HEALTHZ
-                                                   : strcmp(url, "/readyz") == 0  ? READYZ
-                                                   : strcmp(url, "/metrics") == 0 ? METRICS
-                                                                                  : NONE;
+    enum {
+        HEALTHZ,
+        READYZ,
+        METRICS,
+        NONE
+    } page = strcmp(url, "/healthz") == 0   ? HEALTHZ
+             : strcmp(url, "/readyz") == 0  ? READYZ
+             : strcmp(url, "/metrics") == 0 ? METRICS
+                                            : NONE;
     if (page == NONE) {
-        return answer_text(c, MHD_HTTP_NOT_FOUND, "not found; there are /healthz, /readyz and /metrics\n");
+        return answer_text(c, MHD_HTTP_NOT_FOUND,
+                           "not found; there are /healthz, /readyz and /metrics\n");
     }
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n");
     }
     switch (page) {
-    case READYZ: return answer_ready(arg, c);
-    case METRICS: return answer_metrics(c);
-    default: return answer_text(c, MHD_HTTP_OK, "ok\n");
+    case READYZ:
+        return answer_ready(arg, c);
+    case METRICS:
+        return answer_metrics(c);
+    default:
+        return answer_text(c, MHD_HTTP_OK, "ok\n");
     }
 }
 
@@ -103,22 +113,26 @@ static int bound_port(int fd)
     return ntohs(a.ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
 }
 
-/* Listening is done here rather than by the library, which says only that it failed and not why. -1: p says why. */
+/* Listening is done here rather than by the library, which says only that it failed and not why.
+ * -1: p says why. */
 static int listen_on(const char *bind_to, int port, struct problem *p)
 {
     char service[16];
     snprintf(service, sizeof(service), "%d", port < 0 ? 0 : port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
     struct addrinfo *found;
     if (getaddrinfo(bind_to, service, &hints, &found) != 0) {
-        problem_set(p, AX_E_IO, "HTTP: cannot listen on \"%s\", must be an IP address such as 127.0.0.1 or ::",
+        problem_set(p, AX_E_IO,
+                    "HTTP: cannot listen on \"%s\", must be an IP address such as 127.0.0.1 or ::",
                     bind_to);
         return -1;
     }
     int on = 1, fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
         bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, CONNECTIONS_MAX) != 0) {
-        problem_set(p, AX_E_IO, "HTTP: cannot listen on %s port %s: %s", bind_to, service, strerror(errno));
+        problem_set(p, AX_E_IO, "HTTP: cannot listen on %s port %s: %s", bind_to, service,
+                    strerror(errno));
         if (fd >= 0) {
             close(fd);
         }
@@ -128,8 +142,9 @@ static int listen_on(const char *bind_to, int port, struct problem *p)
     return fd;
 }
 
-ax_err http_start(struct http **out, const char *bind, int port, bool (*ready)(void *arg, char *why, unsigned long cap),
-                  void *arg, struct problem *p)
+ax_err http_start(struct http **out, const char *bind, int port,
+                  bool (*ready)(void *arg, char *why, unsigned long cap), void *arg,
+                  struct problem *p)
 {
     struct http *h = calloc(1, sizeof(*h));
     if (h == NULL) {
@@ -143,8 +158,9 @@ ax_err http_start(struct http **out, const char *bind, int port, bool (*ready)(v
     h->ready = ready;
     h->arg = arg;
     h->port = bound_port(fd);
-    h->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, h, MHD_OPTION_LISTEN_SOCKET, fd,
-                                 MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+    h->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, h,
+                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
                                  (unsigned)IDLE_S, MHD_OPTION_END);
     if (h->daemon == NULL) {
         free(h); /* the library closed the socket */

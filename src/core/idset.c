@@ -5,8 +5,9 @@
 #include "core/fingerprint.h"
 
 #define SLOTS_MIN 64
-/* Linear probing: grown at half full, so that a look-up reads one or two cache lines; let fuller when memory for more
- * is refused, and shrunk below an eighth, so that growing and shrinking do not take turns. */
+/* Linear probing: grown at half full, so that a look-up reads one or two cache lines; let fuller
+ * when memory for more is refused, and shrunk below an eighth, so that growing and shrinking do not
+ * take turns. */
 #define GROW_AT(slots) ((slots) / 2)
 #define FULL_AT(slots) ((slots) / 8 * 7)
 #define SHRINK_AT(slots) ((slots) / 8)
@@ -144,7 +145,8 @@ void idset_expire(struct idset *s, uint32_t now_s)
 {
     size_t i = 0;
     while (i < s->size) {
-        /* what moves up into this slot is looked at next; what wraps round to the end was looked at, or will be */
+        /* what moves up into this slot is looked at next; what wraps round to the end was looked
+         * at, or will be */
         if (s->slots[i].fingerprint != 0 && s->slots[i].expires_s <= now_s) {
             clear_slot(s, i);
         } else {

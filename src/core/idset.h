@@ -1,6 +1,7 @@
-/* A set of task ids that wait somewhere (AX_LATER) or lie dead (AX_DEAD): open addressing over 64-bit fingerprints with
- * an expiry, 16 bytes a slot, so that a million ids stay at 32 MiB. Answers "maybe" (two ids share a fingerprint once
- * in 2^64 / n); the caller confirms with a read. Not thread-safe: loop lock. */
+/* A set of task ids that wait somewhere (AX_LATER) or lie dead (AX_DEAD): open addressing over
+ * 64-bit fingerprints with an expiry, 16 bytes a slot, so that a million ids stay at 32 MiB.
+ * Answers "maybe" (two ids share a fingerprint once in 2^64 / n); the caller confirms with a read.
+ * Not thread-safe: loop lock. */
 #ifndef AX_CORE_IDSET_H
 #define AX_CORE_IDSET_H
 

@@ -16,7 +16,7 @@ bool instance_is_valid(const char *name)
     if (n < 1 || n > INSTANCE_MAX_CHARS)
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!isalnum((unsigned char) name[i]) && name[i] != '_' && name[i] != '-')
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_' && name[i] != '-')
             return false;
     }
     return true;
@@ -25,23 +25,24 @@ bool instance_is_valid(const char *name)
 void instance_new(char out[INSTANCE_MAX_CHARS + 1])
 {
     char host[HOST_CHARS + 1] = "", id[TASK_ID_CHARS + 1];
-    if (gethostname(host, sizeof host) != 0 || host[0] == '\0')
+    if (gethostname(host, sizeof(host)) != 0 || host[0] == '\0')
         strcpy(host, "host");
     host[HOST_CHARS] = '\0';
     for (char *c = host; *c != '\0'; c++) {
-        if (!isalnum((unsigned char) *c))
+        if (!isalnum((unsigned char)*c))
             *c = '-';
     }
     name_new_id(id);
-    /* The last characters of a NUID differ from process to process as well as its first do; all of them are short. */
-    snprintf(out, INSTANCE_MAX_CHARS + 1, "%s-%ld-%.22s", host, (long) getpid(), id);
+    /* The last characters of a NUID differ from process to process as well as its first do; all of
+     * them are short. */
+    snprintf(out, INSTANCE_MAX_CHARS + 1, "%s-%ld-%.22s", host, (long)getpid(), id);
 }
 
 size_t lease_pack(const struct lease *l, uint8_t *buf)
 {
     Ax__V1__Lease m = AX__V1__LEASE__INIT;
-    m.holder = (char *) l->holder;
-    m.pool = (char *) l->pool;
+    m.holder = (char *)l->holder;
+    m.pool = (char *)l->pool;
     m.epoch = l->epoch;
     m.renewed_ns = l->renewed_ns;
     m.ttl_ms = l->ttl_ms;
@@ -51,7 +52,7 @@ size_t lease_pack(const struct lease *l, uint8_t *buf)
 size_t presence_pack(const struct presence *p, uint8_t *buf)
 {
     Ax__V1__Dispatcher m = AX__V1__DISPATCHER__INIT;
-    m.name = (char *) p->name;
+    m.name = (char *)p->name;
     m.leads = p->leads;
     m.ttl_ms = p->ttl_ms;
     m.leaving = p->leaving;
@@ -73,7 +74,8 @@ ax_err lease_unpack(struct lease *l, const void *data, size_t bytes)
     if (m == NULL)
         return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
     ax_err err = AX_E_PROTOCOL;
-    if ((m->holder[0] == '\0' || instance_is_valid(m->holder)) && name_is_valid(m->pool) && ttl_is_valid(m->ttl_ms)) {
+    if ((m->holder[0] == '\0' || instance_is_valid(m->holder)) && name_is_valid(m->pool) &&
+        ttl_is_valid(m->ttl_ms)) {
         *l = (struct lease){.epoch = m->epoch, .renewed_ns = m->renewed_ns, .ttl_ms = m->ttl_ms};
         strcpy(l->holder, m->holder);
         strcpy(l->pool, m->pool);
@@ -104,10 +106,10 @@ ax_err presence_unpack(struct presence *p, const void *data, size_t bytes)
 
 size_t lease_subject(char *out, const char *pool)
 {
-    return (size_t) snprintf(out, SUBJECT_MAX_CHARS, LEASES_PREFIX "%s", pool);
+    return (size_t)snprintf(out, SUBJECT_MAX_CHARS, LEASES_PREFIX "%s", pool);
 }
 
 size_t presence_subject(char *out, const char *name)
 {
-    return (size_t) snprintf(out, SUBJECT_MAX_CHARS, DISPATCHERS_PREFIX "%s", name);
+    return (size_t)snprintf(out, SUBJECT_MAX_CHARS, DISPATCHERS_PREFIX "%s", name);
 }

@@ -1,5 +1,5 @@
-/* What the bucket AX_LEASES holds (protobuf ax.v1.Lease and ax.v1.Dispatcher): who leads a pool, and who is there to
- * lead. The one place that knows the bucket's layout (docs/design.md). Pure. */
+/* What the bucket AX_LEASES holds (protobuf ax.v1.Lease and ax.v1.Dispatcher): who leads a pool,
+ * and who is there to lead. The one place that knows the bucket's layout (docs/design.md). Pure. */
 #ifndef AX_CORE_LEASE_H
 #define AX_CORE_LEASE_H
 
@@ -38,7 +38,8 @@ struct presence {
 /* Packs into buf[LEASE_MAX_BYTES]; returns the length. */
 size_t lease_pack(const struct lease *l, uint8_t *buf);
 size_t presence_pack(const struct presence *p, uint8_t *buf);
-/* AX_E_PROTOCOL: not one, or a name or a ttl out of range. Nothing (a KV delete marker) is AX_E_NOT_FOUND. */
+/* AX_E_PROTOCOL: not one, or a name or a ttl out of range. Nothing (a KV delete marker) is
+ * AX_E_NOT_FOUND. */
 ax_err lease_unpack(struct lease *l, const void *data, size_t bytes);
 ax_err presence_unpack(struct presence *p, const void *data, size_t bytes);
 /* Subjects, into out[SUBJECT_MAX_CHARS]; the length. */

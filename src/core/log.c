@@ -13,13 +13,15 @@ static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-void log_init(const char *program, enum log_level level) {
+void log_init(const char *program, enum log_level level)
+{
     program_name = program;
     crash_init(program);
     threshold = level;
 }
 
-int log_level_parse(const char *s) {
+int log_level_parse(const char *s)
+{
     for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
         if (strcmp(s, level_names[i]) == 0) {
             return i;
@@ -28,7 +30,8 @@ int log_level_parse(const char *s) {
     return -1;
 }
 
-static bool is_plain(const char *s) {
+static bool is_plain(const char *s)
+{
     for (const char *c = s; *c; c++) {
         if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 0x7f) {
             return false;
@@ -37,7 +40,8 @@ static bool is_plain(const char *s) {
     return *s != '\0';
 }
 
-const char *log_quote(const char *value, char *buf, unsigned long cap) {
+const char *log_quote(const char *value, char *buf, unsigned long cap)
+{
     /* Two quotes, one escaped character, NUL. */
     if (cap < 8) {
         if (cap > 0) {
@@ -70,8 +74,9 @@ const char *log_quote(const char *value, char *buf, unsigned long cap) {
 }
 
 /* Appends, keeping *used below cap - 1 so that the newline always has room. */
-__attribute__((format(printf, 4, 0))) static void append(char *line, size_t cap, size_t *used, const char *format,
-                                                         va_list args) {
+__attribute__((format(printf, 4, 0))) static void append(char *line, size_t cap, size_t *used,
+                                                         const char *format, va_list args)
+{
     int n = vsnprintf(line + *used, cap - 1 - *used, format, args);
     if (n > 0) {
         size_t left = cap - 2 - *used;
@@ -79,15 +84,17 @@ __attribute__((format(printf, 4, 0))) static void append(char *line, size_t cap,
     }
 }
 
-__attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap, size_t *used, const char *format,
-                                                          ...) {
+__attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap, size_t *used,
+                                                          const char *format, ...)
+{
     va_list args;
     va_start(args, format);
     append(line, cap, used, format, args);
     va_end(args);
 }
 
-void log_line(enum log_level level, const char *msg, const char *fields, ...) {
+void log_line(enum log_level level, const char *msg, const char *fields, ...)
+{
     if (level > threshold) {
         return;
     }
@@ -100,15 +107,15 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...) {
     struct tm tm;
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
-    used = strftime(line, sizeof line, "ts=%Y-%m-%dT%H:%M:%S", &tm);
-    appendf(line, sizeof line, &used, ".%03ldZ level=%s program=%s msg=%s", now.tv_nsec / 1000000, level_names[level],
-            program_name, log_quote(msg, quoted, sizeof quoted));
+    used = strftime(line, sizeof(line), "ts=%Y-%m-%dT%H:%M:%S", &tm);
+    appendf(line, sizeof(line), &used, ".%03ldZ level=%s program=%s msg=%s", now.tv_nsec / 1000000,
+            level_names[level], program_name, log_quote(msg, quoted, sizeof(quoted)));
     if (fields && *fields) {
         size_t start = used;
         va_list args;
         va_start(args, fields);
-        appendf(line, sizeof line, &used, " ");
-        append(line, sizeof line, &used, fields, args);
+        appendf(line, sizeof(line), &used, " ");
+        append(line, sizeof(line), &used, fields, args);
         va_end(args);
         /* A value that was not quoted must not start a line of its own. */
         for (size_t i = start; i < used; i++) {
@@ -123,7 +130,9 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...) {
     (void)written;
 }
 
-int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns, unsigned long *suppressed) {
+int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
+                  unsigned long *suppressed)
+{
     if (g->last_ns != 0 && now_ns - g->last_ns < interval_ns) {
         g->suppressed++;
         return 0;

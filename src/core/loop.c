@@ -14,15 +14,17 @@
 
 #include "core/memory.h"
 
-/* nats.c attaches one socket per connection; a daemon has one connection. Slots are never freed while the loop lives:
- * the epoll thread may hold an event for a slot that another thread is just detaching. */
+/* nats.c attaches one socket per connection; a daemon has one connection. Slots are never freed
+ * while the loop lives: the epoll thread may hold an event for a slot that another thread is just
+ * detaching. */
 #define SOCKS_MAX 4
 
-/* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a moment before it reads
- * again, so that one read, one pass and one write serve many, here and in the server. A quiet loop never waits. */
-#define GATHER_NS 500000L       /* how long */
+/* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a
+ * moment before it reads again, so that one read, one pass and one write serve many, here and in
+ * the server. A quiet loop never waits. */
+#define GATHER_NS 500000L /* how long */
 #define GATHER_WINDOW_NS 4000000LL
-#define GATHER_MESSAGES 32      /* this many within a window are load */
+#define GATHER_MESSAGES 32 /* this many within a window are load */
 
 struct sock {
     struct loop *loop;
@@ -31,7 +33,7 @@ struct sock {
     int fd;               /* -1: none */
     uint32_t events;
     bool added;
-    atomic_bool used; /* nc is set, for good */
+    atomic_bool used;       /* nc is set, for good */
     atomic_bool want_write; /* nats.c has something in its buffer */
 };
 
@@ -48,14 +50,14 @@ struct loop {
     pthread_mutex_t lock;
     int epoll_fd, wake_fd, signal_fd;
     atomic_bool stopping;
-    pthread_t owner;     /* thread of loop_run */
-    atomic_bool running; /* set after owner: asked without the lock, from inside nats.c's */
+    pthread_t owner;          /* thread of loop_run */
+    atomic_bool running;      /* set after owner: asked without the lock, from inside nats.c's */
     struct loop_timer **heap; /* 1-based binary heap by due_ns */
     int heap_count, heap_cap;
     struct sock socks[SOCKS_MAX];
     int64_t window_ns; /* start of the window in which messages are counted */
     int window_messages;
-    bool busy;         /* the last window was one of load */
+    bool busy; /* the last window was one of load */
     struct loop_later *later, **later_end;
     void (*wake)(void *arg);
     void *wake_arg;
@@ -66,8 +68,8 @@ struct loop {
 static void set_wakeup(struct loop *l)
 {
     uint64_t one = 1;
-    ssize_t n = write(l->wake_fd, &one, sizeof one);
-    (void) n; /* full counter: a wake-up is pending already */
+    ssize_t n = write(l->wake_fd, &one, sizeof(one));
+    (void)n; /* full counter: a wake-up is pending already */
 }
 
 static ax_err add_fd(struct loop *l, int fd)
@@ -90,7 +92,7 @@ void loop_block_signals(void)
 
 ax_err loop_new(struct loop **out, struct clock *clock)
 {
-    struct loop *l = calloc(1, sizeof *l);
+    struct loop *l = calloc(1, sizeof(*l));
     if (l == NULL)
         return AX_E_NOMEM;
     l->clock = clock;
@@ -106,7 +108,7 @@ ax_err loop_new(struct loop **out, struct clock *clock)
         pthread_mutex_init(&l->socks[i].lock, NULL);
     }
     l->heap_cap = 64;
-    l->heap = calloc((size_t) l->heap_cap, sizeof *l->heap);
+    l->heap = calloc((size_t)l->heap_cap, sizeof(*l->heap));
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
@@ -114,7 +116,8 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (l->heap == NULL || l->epoll_fd < 0 || add_fd(l, l->wake_fd) != AX_OK || add_fd(l, l->signal_fd) != AX_OK) {
+    if (l->heap == NULL || l->epoll_fd < 0 || add_fd(l, l->wake_fd) != AX_OK ||
+        add_fd(l, l->signal_fd) != AX_OK) {
         loop_free(l);
         return AX_E_IO;
     }
@@ -207,11 +210,12 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t)
     heap_down(l, last->heap_index);
 }
 
-void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns, void (*fire)(void *), void *arg)
+void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
+                         void (*fire)(void *), void *arg)
 {
     loop_timer_stop(l, t);
     if (l->heap_count + 1 >= l->heap_cap) {
-        struct loop_timer **grown = realloc(l->heap, (size_t) l->heap_cap * 2 * sizeof *grown);
+        struct loop_timer **grown = realloc(l->heap, (size_t)l->heap_cap * 2 * sizeof(*grown));
         if (grown == NULL)
             memory_fatal("timers"); /* one that never fires would stall silently */
         l->heap = grown;
@@ -227,7 +231,8 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
         set_wakeup(l);
 }
 
-void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *), void *arg)
+void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *),
+                      void *arg)
 {
     loop_timer_start_ns(l, t, delay_ms * 1000000, fire, arg);
 }
@@ -251,7 +256,9 @@ static int until_next_timer(struct loop *l)
     loop_enter(l);
     if (l->heap_count > 0) {
         int64_t wait = l->heap[1]->due_ns - loop_now_ns(l);
-        timeout_ms = wait <= 0 ? 0 : wait > 3600000000000 ? 3600000 : (int) ((wait + 999999) / 1000000);
+        timeout_ms = wait <= 0              ? 0
+                     : wait > 3600000000000 ? 3600000
+                                            : (int)((wait + 999999) / 1000000);
     }
     loop_leave(l);
     return timeout_ms;
@@ -261,7 +268,7 @@ static ax_err subscribe(struct loop *l, struct sub *d, const char *subject, cons
 {
     if (l->sub_count == l->sub_cap) {
         int cap = l->sub_cap == 0 ? 32 : l->sub_cap * 2;
-        struct sub *grown = realloc(l->subs, (size_t) cap * sizeof *grown);
+        struct sub *grown = realloc(l->subs, (size_t)cap * sizeof(*grown));
         if (grown == NULL)
             return AX_E_NOMEM;
         l->subs = grown;
@@ -269,8 +276,10 @@ static ax_err subscribe(struct loop *l, struct sub *d, const char *subject, cons
     }
     natsStatus s = queue != NULL ? natsConnection_QueueSubscribeSync(&d->sub, d->nc, subject, queue)
                                  : natsConnection_SubscribeSync(&d->sub, d->nc, subject);
-    if (s == NATS_OK)
-        s = natsSubscription_SetPendingLimits(d->sub, -1, -1); /* bounded by what AX asks for, not by dropping */
+    if (s == NATS_OK) {
+        /* bounded by what AX asks for, not by dropping */
+        s = natsSubscription_SetPendingLimits(d->sub, -1, -1);
+    }
     if (s != NATS_OK) {
         natsSubscription_Destroy(d->sub);
         return s == NATS_NO_MEMORY ? AX_E_NOMEM : AX_E_DISCONNECTED;
@@ -279,8 +288,8 @@ static ax_err subscribe(struct loop *l, struct sub *d, const char *subject, cons
     return AX_OK;
 }
 
-ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc, const char *subject, const char *queue,
-                      natsMsgHandler handler, void *closure)
+ax_err loop_subscribe(struct loop *l, natsSubscription **out, natsConnection *nc,
+                      const char *subject, const char *queue, natsMsgHandler handler, void *closure)
 {
     struct sub d = {.nc = nc, .handler = handler, .closure = closure};
     loop_enter(l);
@@ -301,7 +310,8 @@ void loop_on_no_responders(struct loop *l, const natsSubscription *sub, void (*t
     loop_leave(l);
 }
 
-/* Hands over what the last read brought. A handler may subscribe (l->subs moves) and may publish. */
+/* Hands over what the last read brought. A handler may subscribe (l->subs moves) and may
+ * publish. */
 static void deliver(struct loop *l, const struct sock *s)
 {
     loop_enter(l);
@@ -369,7 +379,8 @@ static void gather(struct loop *l)
 {
     int64_t now = loop_now_ns(l);
     if (now - l->window_ns >= GATHER_WINDOW_NS) {
-        l->busy = l->window_messages >= GATHER_MESSAGES && now - l->window_ns < 2 * GATHER_WINDOW_NS;
+        l->busy = l->window_messages >= GATHER_MESSAGES &&
+                  now - l->window_ns < 2 * GATHER_WINDOW_NS;
         l->window_ns = now;
         l->window_messages = 0;
     }
@@ -417,11 +428,11 @@ int loop_run(struct loop *l)
                 continue;
             }
             uint64_t count;
-            ssize_t got = read(l->wake_fd, &count, sizeof count);
-            (void) got;
+            ssize_t got = read(l->wake_fd, &count, sizeof(count));
+            (void)got;
             struct signalfd_siginfo info;
-            if (read(l->signal_fd, &info, sizeof info) == (ssize_t) sizeof info)
-                caught = (int) info.ssi_signo;
+            if (read(l->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+                caught = (int)info.ssi_signo;
         }
     }
     loop_enter(l);
@@ -437,8 +448,9 @@ void loop_stop(struct loop *l)
     set_wakeup(l);
 }
 
-/* Brings epoll in line with what nats.c wants. A socket without interest is taken out altogether: EPOLLHUP is reported
- * for it otherwise, and a connection that is down would spin the loop. s->lock held. */
+/* Brings epoll in line with what nats.c wants. A socket without interest is taken out altogether:
+ * EPOLLHUP is reported for it otherwise, and a connection that is down would spin the loop. s->lock
+ * held. */
 static natsStatus update(struct sock *s, uint32_t events)
 {
     if (s->fd < 0 || events == s->events)
@@ -482,7 +494,8 @@ natsStatus loop_attach(void **user_data, void *loop, natsConnection *nc, natsSoc
     atomic_store(&s->want_write, false);
     natsStatus st = update(s, EPOLLIN);
     pthread_mutex_unlock(&s->lock);
-    if (*user_data == NULL) /* a field of nats.c's, which each thread that reconnects reads: written once */
+    if (*user_data ==
+        NULL) /* a field of nats.c's, which each thread that reconnects reads: written once */
         *user_data = s;
     return st;
 }

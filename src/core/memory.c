@@ -8,7 +8,8 @@
 _Noreturn void memory_fatal(const char *what)
 {
     char quoted[128];
-    log_error("out of memory, ending to be started again", "what=%s", log_quote(what, quoted, sizeof quoted));
+    log_error("out of memory, ending to be started again", "what=%s",
+              log_quote(what, quoted, sizeof(quoted)));
     _exit(1); /* other threads run: no destructors */
 }
 
@@ -16,13 +17,13 @@ static void *take(void *refused, size_t bytes)
 {
     void *p = malloc(bytes);
     if (p == NULL)
-        *(bool *) refused = true;
+        *(bool *)refused = true;
     return p;
 }
 
 static void give_back(void *refused, void *p)
 {
-    (void) refused;
+    (void)refused;
     free(p);
 }
 

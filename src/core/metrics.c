@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t ends_ms[] = {1,    2,    5,     10,    25,    50,     100,    250,    500,
+static const int64_t ends_ms[] = {1,    2,    5,    10,    25,    50,    100,    250,    500,
                                   1000, 2500, 5000, 10000, 30000, 60000, 300000, 900000, 3600000};
 #define ENDS (sizeof(ends_ms) / sizeof(ends_ms[0]))
 /* The same in seconds, as labels. */
-static const char *const ends_s[ENDS] = {"0.001", "0.002", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5",
-                                         "1",     "2.5",   "5",     "10",   "30",    "60",   "300", "900",  "3600"};
+static const char *const ends_s[ENDS] = {"0.001", "0.002", "0.005", "0.01", "0.025", "0.05",
+                                         "0.1",   "0.25",  "0.5",   "1",    "2.5",   "5",
+                                         "10",    "30",    "60",    "300",  "900",   "3600"};
 
 struct metric_buckets {
     _Atomic int64_t count[ENDS + 1]; /* each for itself; the last one holds what is longer */
@@ -19,7 +20,8 @@ struct metric_buckets {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct metric **all; /* by name, then labels, as they stand in the text; under lock; metrics are never taken out */
+static struct metric **all; /* by name, then labels, as they stand in the text; under lock; metrics
+                               are never taken out */
 static size_t count, room;
 static struct metric nowhere = {.name = "ax_nowhere", .labels = "", .help = ""};
 
@@ -59,18 +61,21 @@ static bool make_room(void)
     return true;
 }
 
-static struct metric *add(size_t place, enum metric_kind kind, const char *name, const char *help, const char *labels)
+static struct metric *add(size_t place, enum metric_kind kind, const char *name, const char *help,
+                          const char *labels)
 {
     struct metric *m = calloc(1, sizeof(*m));
     char *copy = strdup(labels);
     struct metric_buckets *buckets = kind == METRIC_HISTOGRAM ? calloc(1, sizeof(*buckets)) : NULL;
-    if (m == NULL || copy == NULL || (kind == METRIC_HISTOGRAM && buckets == NULL) || !make_room()) {
+    if (m == NULL || copy == NULL || (kind == METRIC_HISTOGRAM && buckets == NULL) ||
+        !make_room()) {
         free(m);
         free(copy);
         free(buckets);
         return &nowhere;
     }
-    *m = (struct metric){.name = name, .labels = copy, .help = help, .kind = kind, .buckets = buckets};
+    *m = (struct metric){
+        .name = name, .labels = copy, .help = help, .kind = kind, .buckets = buckets};
     memmove(all + place + 1, all + place, (count - place) * sizeof(struct metric *));
     all[place] = m;
     count++;
@@ -179,8 +184,10 @@ static void put_histogram(struct text *t, struct metric *m)
     put(t, "\n");
 }
 
-static const char *const kinds[] = {
-    [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_REAL] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
+static const char *const kinds[] = {[METRIC_COUNTER] = "counter",
+                                    [METRIC_GAUGE] = "gauge",
+                                    [METRIC_REAL] = "gauge",
+                                    [METRIC_HISTOGRAM] = "histogram"};
 
 static double real_value(struct metric *m)
 {
@@ -229,7 +236,8 @@ static void put_all(struct text *t, struct metric **list, size_t n)
     }
 }
 
-struct metric *metrics_get(enum metric_kind kind, const char *name, const char *help, const char *labels)
+struct metric *metrics_get(enum metric_kind kind, const char *name, const char *help,
+                           const char *labels)
 {
     pthread_mutex_lock(&lock);
     size_t place = place_of(name, labels);

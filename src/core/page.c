@@ -11,8 +11,9 @@
 #define WRITER_DIGITS 16
 #define NUMBER_DIGITS 8
 
-/* A page is taken apart for every 64 tasks by everyone who listens: what protobuf-c allocates for one lies in one block
- * and goes with it. A page that asks for more than a full one needs is none. */
+/* A page is taken apart for every 64 tasks by everyone who listens: what protobuf-c allocates for
+ * one lies in one block and goes with it. A page that asks for more than a full one needs is
+ * none. */
 struct arena {
     size_t used;
     _Alignas(max_align_t) uint8_t bytes[PAGE_ENTRIES_MAX * 256];
@@ -21,8 +22,9 @@ struct arena {
 static void *arena_alloc(void *data, size_t size)
 {
     struct arena *a = data;
-    size_t at = (a->used + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
-    if (size > sizeof a->bytes - at || at > sizeof a->bytes)
+    size_t at = (a->used + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) *
+                _Alignof(max_align_t);
+    if (size > sizeof(a->bytes) - at || at > sizeof(a->bytes))
         return NULL;
     a->used = at + size;
     return a->bytes + at;
@@ -30,8 +32,8 @@ static void *arena_alloc(void *data, size_t size)
 
 static void arena_free(void *data, void *pointer)
 {
-    (void) data;
-    (void) pointer;
+    (void)data;
+    (void)pointer;
 }
 
 size_t page_pack(const struct page *p, uint8_t buf[PAGE_MAX_BYTES])
@@ -39,15 +41,15 @@ size_t page_pack(const struct page *p, uint8_t buf[PAGE_MAX_BYTES])
     Ax__V1__RecordPage m = AX__V1__RECORD_PAGE__INIT;
     Ax__V1__RecordPage__Entry entries[PAGE_ENTRIES_MAX], *list[PAGE_ENTRIES_MAX];
     for (int i = 0; i < p->count; i++) {
-        entries[i] = (Ax__V1__RecordPage__Entry) AX__V1__RECORD_PAGE__ENTRY__INIT;
-        entries[i].task = (char *) p->entries[i].task;
+        entries[i] = (Ax__V1__RecordPage__Entry)AX__V1__RECORD_PAGE__ENTRY__INIT;
+        entries[i].task = (char *)p->entries[i].task;
         entries[i].attempt = p->entries[i].attempt;
         entries[i].fence = p->entries[i].fence;
         entries[i].finished_ns = p->entries[i].finished_ns;
         list[i] = &entries[i];
     }
-    m.pool = (char *) p->pool;
-    m.n_entries = (size_t) p->count;
+    m.pool = (char *)p->pool;
+    m.n_entries = (size_t)p->count;
     m.entries = list;
     return ax__v1__record_page__pack(&m, buf);
 }
@@ -73,7 +75,8 @@ ax_err page_unpack(struct page *p, const void *data, size_t bytes)
     if (bytes == 0)
         return AX_E_NOT_FOUND;
     const Ax__V1__RecordPage *m = ax__v1__record_page__unpack(&allocator, bytes, data);
-    if (m == NULL || !name_is_valid(m->pool) || m->n_entries == 0 || m->n_entries > PAGE_ENTRIES_MAX)
+    if (m == NULL || !name_is_valid(m->pool) || m->n_entries == 0 ||
+        m->n_entries > PAGE_ENTRIES_MAX)
         return AX_E_PROTOCOL;
     strcpy(p->pool, m->pool);
     for (size_t i = 0; i < m->n_entries; i++) {
@@ -89,8 +92,10 @@ bool page_find(const struct page *p, const char *id, struct record *out)
         const struct page_entry *e = &p->entries[i];
         if (strcmp(e->task, id) != 0)
             continue;
-        *out = (struct record) {
-            .state = RECORD_DONE, .attempt = e->attempt, .fence = e->fence, .finished_ns = e->finished_ns};
+        *out = (struct record){.state = RECORD_DONE,
+                               .attempt = e->attempt,
+                               .fence = e->fence,
+                               .finished_ns = e->finished_ns};
         strcpy(out->pool, p->pool);
         return true;
     }
@@ -99,8 +104,9 @@ bool page_find(const struct page *p, const char *id, struct record *out)
 
 size_t page_subject(char *out, const struct page_name *name)
 {
-    return (size_t) snprintf(out, SUBJECT_MAX_CHARS, PAGE_PREFIX "%" PRIu32 "-%0*" PRIx64 "%0*" PRIx32, name->entries,
-                             WRITER_DIGITS, name->writer, NUMBER_DIGITS, name->number);
+    return (size_t)snprintf(out, SUBJECT_MAX_CHARS,
+                            PAGE_PREFIX "%" PRIu32 "-%0*" PRIx64 "%0*" PRIx32, name->entries,
+                            WRITER_DIGITS, name->writer, NUMBER_DIGITS, name->number);
 }
 
 static bool take_hex(const char **s, int digits, uint64_t *out)
@@ -110,7 +116,7 @@ static bool take_hex(const char **s, int digits, uint64_t *out)
         char c = (*s)[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
             return false;
-        *out = *out << 4 | (uint64_t) (c <= '9' ? c - '0' : c - 'a' + 10);
+        *out = *out << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     *s += digits;
     return true;
@@ -118,17 +124,17 @@ static bool take_hex(const char **s, int digits, uint64_t *out)
 
 bool page_parse_subject(const char *subject, struct page_name *out)
 {
-    const char *s = subject + sizeof PAGE_PREFIX - 1;
+    const char *s = subject + sizeof(PAGE_PREFIX) - 1;
     uint64_t number;
     uint32_t entries = 0;
-    if (strncmp(subject, PAGE_PREFIX, sizeof PAGE_PREFIX - 1) != 0 || *s < '1' || *s > '9')
+    if (strncmp(subject, PAGE_PREFIX, sizeof(PAGE_PREFIX) - 1) != 0 || *s < '1' || *s > '9')
         return false;
     for (; *s >= '0' && *s <= '9' && entries <= PAGE_ENTRIES_MAX; s++)
-        entries = entries * 10 + (uint32_t) (*s - '0');
+        entries = entries * 10 + (uint32_t)(*s - '0');
     if (entries > PAGE_ENTRIES_MAX || *s++ != '-' || !take_hex(&s, WRITER_DIGITS, &out->writer) ||
         !take_hex(&s, NUMBER_DIGITS, &number) || *s != '\0')
         return false;
-    out->number = (uint32_t) number;
+    out->number = (uint32_t)number;
     out->entries = entries;
     return true;
 }

@@ -7,8 +7,8 @@
 
 #define DAY_NS (86400LL * 1000000000LL)
 #define DAYS_MAX 31
-/* A full table is followed by one a third the size of all before it: nothing is ever moved, no more than a quarter is
- * empty, and a look-up asks few tables. */
+/* A full table is followed by one a third the size of all before it: nothing is ever moved, no more
+ * than a quarter is empty, and a look-up asks few tables. */
 #define FIRST_SLOTS 4096
 #define FULL_AT(slots) ((slots) / 8 * 7)
 #define TABLES_MAX 64
@@ -35,7 +35,8 @@ struct day {
 
 struct page_index {
     int days;
-    uint64_t most; /* 0: days; else the "days" are generations of so many entries each, of which two are kept */
+    /* 0: days; else the "days" are generations of so many entries each, of which two are kept */
+    uint64_t most;
     uint64_t seed;
     int64_t oldest_day;
     int count;
@@ -58,7 +59,7 @@ ax_err page_index_new(struct page_index **out, int days)
 {
     if (days < 1 || days > DAYS_MAX)
         return AX_E_INVALID;
-    struct page_index *ix = calloc(1, sizeof *ix);
+    struct page_index *ix = calloc(1, sizeof(*ix));
     if (ix == NULL)
         return AX_E_NOMEM;
     ix->days = days;
@@ -83,8 +84,8 @@ void page_index_free(struct page_index *ix)
     free(ix);
 }
 
-/* The place of day in the list, made if need be. With more days than a window has (a clock that jumped) a page is kept
- * with the next newer day: for longer rather than for shorter. */
+/* The place of day in the list, made if need be. With more days than a window has (a clock that
+ * jumped) a page is kept with the next newer day: for longer rather than for shorter. */
 static struct day *day_for(struct page_index *ix, int64_t day)
 {
     int at = 0;
@@ -97,8 +98,8 @@ static struct day *day_for(struct page_index *ix, int64_t day)
             ix->list[0].day = day;
         return &ix->list[at == 0 ? 0 : at - 1];
     }
-    memmove(&ix->list[at + 1], &ix->list[at], (size_t) (ix->count - at) * sizeof ix->list[0]);
-    memset(&ix->list[at], 0, sizeof ix->list[0]);
+    memmove(&ix->list[at + 1], &ix->list[at], (size_t)(ix->count - at) * sizeof(ix->list[0]));
+    memset(&ix->list[at], 0, sizeof(ix->list[0]));
     ix->list[at].day = day;
     ix->count++;
     return &ix->list[at];
@@ -117,7 +118,7 @@ static int64_t generation_for(struct page_index *ix)
 
 static uint32_t home(const struct table *t, uint32_t tag)
 {
-    return (uint32_t) ((uint64_t) tag * t->size >> 32);
+    return (uint32_t)((uint64_t)tag * t->size >> 32);
 }
 
 static bool extend(struct day *d)
@@ -126,7 +127,7 @@ static bool extend(struct day *d)
     if (d->table_count == TABLES_MAX || size > UINT32_MAX)
         return false;
     struct table *t = &d->tables[d->table_count];
-    *t = (struct table) {.slots = calloc(size, sizeof *t->slots), .size = (uint32_t) size};
+    *t = (struct table){.slots = calloc(size, sizeof(*t->slots)), .size = (uint32_t)size};
     if (t->slots == NULL)
         return false;
     d->table_count++;
@@ -145,13 +146,14 @@ static bool add_tag(struct day *d, uint32_t tag)
     uint32_t at = home(t, tag);
     while (t->slots[at].page != 0)
         at = at + 1 < t->size ? at + 1 : 0;
-    t->slots[at] = (struct slot) {tag, d->page_count};
+    t->slots[at] = (struct slot){tag, d->page_count};
     t->count++;
     d->entries++;
     return true;
 }
 
-ax_err page_index_add(struct page_index *ix, const struct page_name *name, const struct page *page, int64_t ns)
+ax_err page_index_add(struct page_index *ix, const struct page_name *name, const struct page *page,
+                      int64_t ns)
 {
     int64_t day = ix->most > 0 ? generation_for(ix) : day_of(ns);
     if (ix->most == 0 && day < ix->oldest_day)
@@ -159,17 +161,19 @@ ax_err page_index_add(struct page_index *ix, const struct page_name *name, const
     struct day *d = day_for(ix, day);
     if (d->page_count == d->page_cap) {
         uint32_t cap = d->page_cap == 0 ? PAGES_FIRST : d->page_cap + d->page_cap / 2;
-        struct page_name *grown = cap > d->page_cap ? realloc(d->pages, cap * sizeof *grown) : NULL;
+        struct page_name *grown = cap > d->page_cap ? realloc(d->pages, cap * sizeof(*grown))
+                                                    : NULL;
         if (grown == NULL)
             return AX_E_NOMEM;
         d->pages = grown;
         d->page_cap = cap;
     }
     const struct page_name *last = d->page_count > 0 ? &d->pages[d->page_count - 1] : NULL;
-    if (last == NULL || last->writer != name->writer || last->number != name->number || last->entries != name->entries)
+    if (last == NULL || last->writer != name->writer || last->number != name->number ||
+        last->entries != name->entries)
         d->pages[d->page_count++] = *name;
     for (int i = 0; i < page->count; i++) {
-        if (!add_tag(d, (uint32_t) fingerprint_of(ix->seed, page->entries[i].task)))
+        if (!add_tag(d, (uint32_t)fingerprint_of(ix->seed, page->entries[i].task)))
             return AX_E_NOMEM;
     }
     return AX_OK;
@@ -185,20 +189,21 @@ static void find_in_table(const struct table *t, uint32_t tag, uint32_t *pages, 
 
 static int by_newest(const void *a, const void *b)
 {
-    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-int page_index_find(const struct page_index *ix, const char *id, struct page_name out[PAGE_CANDIDATES_MAX])
+int page_index_find(const struct page_index *ix, const char *id,
+                    struct page_name out[PAGE_CANDIDATES_MAX])
 {
-    uint32_t tag = (uint32_t) fingerprint_of(ix->seed, id), pages[PAGE_CANDIDATES_MAX];
+    uint32_t tag = (uint32_t)fingerprint_of(ix->seed, id), pages[PAGE_CANDIDATES_MAX];
     int found = 0;
     for (int i = 0; i < ix->count; i++) {
         const struct day *d = &ix->list[i];
         int n = 0;
         for (int k = d->table_count - 1; k >= 0; k--)
             find_in_table(&d->tables[k], tag, pages, &n);
-        qsort(pages, (size_t) n, sizeof pages[0], by_newest);
+        qsort(pages, (size_t)n, sizeof(pages[0]), by_newest);
         for (int k = 0; k < n && found < PAGE_CANDIDATES_MAX; k++)
             out[found++] = d->pages[pages[k] - 1];
     }
@@ -224,8 +229,10 @@ uint64_t page_index_entries(const struct page_index *ix)
 
 size_t page_index_bytes(const struct page_index *ix)
 {
-    size_t bytes = sizeof *ix;
-    for (int i = 0; i < ix->count; i++)
-        bytes += ix->list[i].slots * sizeof(struct slot) + ix->list[i].page_cap * sizeof(struct page_name);
+    size_t bytes = sizeof(*ix);
+    for (int i = 0; i < ix->count; i++) {
+        bytes += ix->list[i].slots * sizeof(struct slot) +
+                 ix->list[i].page_cap * sizeof(struct page_name);
+    }
     return bytes;
 }

@@ -11,20 +11,22 @@
 #include "core/names.h"
 
 #define TICK_MS 100
-#define ANSWER_WAIT_NS 3000000000LL      /* a publish without a word: sent again after this */
-#define BACKOFF_FIRST_NS 100000000LL     /* after "no responders" and the like */
+#define ANSWER_WAIT_NS 3000000000LL  /* a publish without a word: sent again after this */
+#define BACKOFF_FIRST_NS 100000000LL /* after "no responders" and the like */
 #define BACKOFF_MAX_NS 2000000000LL
 
 enum kind { FREE, RESERVED, PUBLISH, REQUEST, REQUEST_MANY };
 
 struct slot {
     enum kind kind;
-    uint32_t generation; /* part of the reply subject, so that a late answer to an earlier use is told apart: in a
-                          * cluster several nodes may answer one question, while its stream has no leader or changes it */
+    /* part of the reply subject, so that a late answer to an earlier use is told apart: in a
+     * cluster several nodes may answer one question, while its stream has no leader or changes
+     * it */
+    uint32_t generation;
     int tries;
-    int prev, next; /* list of what is in flight, oldest first; free slots use next only */
-    natsMsg *msg;   /* PUBLISH: kept until there is a word */
-    int64_t due_ns; /* when to act next: publish again, or time out */
+    int prev, next;     /* list of what is in flight, oldest first; free slots use next only */
+    natsMsg *msg;       /* PUBLISH: kept until there is a word */
+    int64_t due_ns;     /* when to act next: publish again, or time out */
     int64_t give_up_ns; /* PUBLISH: 0 never */
     int64_t backoff_ns;
     int64_t idle_ns; /* REQUEST_MANY */
@@ -44,9 +46,9 @@ struct pipeline {
     int count, inflight;
     int free_head, head, tail; /* -1: none */
     struct loop_timer tick;
-    bool unheard;        /* "no responders" to some publish since the last tick */
-    int64_t unheard_ns;  /* when to publish again because of that; 0: not waiting */
-    int64_t calm_ns;     /* how long to wait then */
+    bool unheard;       /* "no responders" to some publish since the last tick */
+    int64_t unheard_ns; /* when to publish again because of that; 0: not waiting */
+    int64_t calm_ns;    /* how long to wait then */
 };
 
 static void on_tick(void *arg);
@@ -105,7 +107,8 @@ static int acquire(struct pipeline *p, enum kind kind)
 
 static void format_reply(const struct pipeline *p, int i, char *buf)
 {
-    snprintf(buf, PIPELINE_REPLY_MAX, "%s%x-%" PRIx32, p->prefix, (unsigned) i, p->slots[i].generation);
+    snprintf(buf, PIPELINE_REPLY_MAX, "%s%x-%" PRIx32, p->prefix, (unsigned)i,
+             p->slots[i].generation);
 }
 
 /* The slot a reply subject names; -1: none, or its question has been answered already. */
@@ -115,12 +118,12 @@ static int slot_of(const struct pipeline *p, const char *subject)
         return -1;
     char *end;
     unsigned long i = strtoul(subject + p->prefix_chars, &end, 16);
-    if (*end != '-' || i >= (unsigned long) p->count)
+    if (*end != '-' || i >= (unsigned long)p->count)
         return -1;
     unsigned long generation = strtoul(end + 1, &end, 16);
-    if (*end != '\0' || p->slots[i].kind == FREE || p->slots[i].generation != (uint32_t) generation)
+    if (*end != '\0' || p->slots[i].kind == FREE || p->slots[i].generation != (uint32_t)generation)
         return -1;
-    return (int) i;
+    return (int)i;
 }
 
 static void parse_error(const json_t *root, struct answer *a)
@@ -129,22 +132,23 @@ static void parse_error(const json_t *root, struct answer *a)
     if (e == NULL)
         return;
     a->err = AX_E_SERVER;
-    a->code = (int) json_integer_value(json_object_get(e, "code"));
-    a->err_code = (int) json_integer_value(json_object_get(e, "err_code"));
+    a->code = (int)json_integer_value(json_object_get(e, "code"));
+    a->err_code = (int)json_integer_value(json_object_get(e, "err_code"));
     const char *text = json_string_value(json_object_get(e, "description"));
-    snprintf(a->description, sizeof a->description, "%s", text != NULL ? text : "");
+    snprintf(a->description, sizeof(a->description), "%s", text != NULL ? text : "");
 }
 
 static bool skip(const char **s, const char *end, const char *text)
 {
     size_t n = strlen(text);
-    if ((size_t) (end - *s) < n || memcmp(*s, text, n) != 0)
+    if ((size_t)(end - *s) < n || memcmp(*s, text, n) != 0)
         return false;
     *s += n;
     return true;
 }
 
-/* What follows the sequence: nothing, or "duplicate" and, from ingress, "task" and "state", which hold letters and digits. */
+/* What follows the sequence: nothing, or "duplicate" and, from ingress, "task" and "state", which
+ * hold letters and digits. */
 static bool parse_rest(const char *s, const char *end, struct answer *a)
 {
     if (skip(&s, end, ",\"duplicate\":true"))
@@ -152,11 +156,11 @@ static bool parse_rest(const char *s, const char *end, struct answer *a)
     else
         skip(&s, end, ",\"duplicate\":false");
     if (skip(&s, end, ",\"task\":\"")) {
-        while (s < end && isalnum((unsigned char) *s))
+        while (s < end && isalnum((unsigned char)*s))
             s++;
         if (!skip(&s, end, "\",\"state\":\""))
             return false;
-        while (s < end && isalnum((unsigned char) *s))
+        while (s < end && isalnum((unsigned char)*s))
             s++;
         if (!skip(&s, end, "\""))
             return false;
@@ -164,25 +168,28 @@ static bool parse_rest(const char *s, const char *end, struct answer *a)
     return end - s == 1 && *s == '}';
 }
 
-/* The PubAck as nats-server and ingress write it, {"stream":"AX_HIGH","seq":42}, without building a JSON tree for each of
- * several messages a task. False: anything else, for the JSON library to judge. */
+/* The PubAck as nats-server and ingress write it, {"stream":"AX_HIGH","seq":42}, without building a
+ * JSON tree for each of several messages a task. False: anything else, for the JSON library to
+ * judge. */
 static bool parse_plain_puback(const char *data, size_t bytes, struct answer *a)
 {
     static const char head[] = "{\"stream\":\"", middle[] = "\",\"seq\":";
-    const char *end = data + bytes, *name = data + sizeof head - 1;
-    if (bytes < sizeof head + sizeof middle || memcmp(data, head, sizeof head - 1) != 0)
+    const char *end = data + bytes, *name = data + sizeof(head) - 1;
+    if (bytes < sizeof(head) + sizeof(middle) || memcmp(data, head, sizeof(head) - 1) != 0)
         return false;
-    const char *quote = memchr(name, '"', (size_t) (end - name));
-    if (quote == NULL || (size_t) (quote - name) >= sizeof a->stream || end - quote < (ptrdiff_t) sizeof middle ||
-        memchr(name, '\\', (size_t) (quote - name)) != NULL || memcmp(quote, middle, sizeof middle - 1) != 0)
+    const char *quote = memchr(name, '"', (size_t)(end - name));
+    if (quote == NULL || (size_t)(quote - name) >= sizeof(a->stream) ||
+        end - quote < (ptrdiff_t)sizeof(middle) ||
+        memchr(name, '\\', (size_t)(quote - name)) != NULL ||
+        memcmp(quote, middle, sizeof(middle) - 1) != 0)
         return false;
     uint64_t seq = 0;
-    const char *digit = quote + sizeof middle - 1;
+    const char *digit = quote + sizeof(middle) - 1;
     for (; digit < end && *digit >= '0' && *digit <= '9'; digit++)
-        seq = seq * 10 + (uint64_t) (*digit - '0');
+        seq = seq * 10 + (uint64_t)(*digit - '0');
     if (!parse_rest(digit, end, a))
         return false;
-    memcpy(a->stream, name, (size_t) (quote - name));
+    memcpy(a->stream, name, (size_t)(quote - name));
     a->stream[quote - name] = '\0';
     a->seq = seq;
     return true;
@@ -190,15 +197,16 @@ static bool parse_plain_puback(const char *data, size_t bytes, struct answer *a)
 
 static void parse_puback(struct answer *a)
 {
-    if (parse_plain_puback(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), a))
+    if (parse_plain_puback(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), a))
         return;
-    json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+    json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
+                              NULL);
     if (!json_is_object(root)) {
         a->err = AX_E_PROTOCOL;
     } else {
         const char *stream = json_string_value(json_object_get(root, "stream"));
-        snprintf(a->stream, sizeof a->stream, "%s", stream != NULL ? stream : "");
-        a->seq = (uint64_t) json_integer_value(json_object_get(root, "seq"));
+        snprintf(a->stream, sizeof(a->stream), "%s", stream != NULL ? stream : "");
+        a->seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
         a->duplicate = json_is_true(json_object_get(root, "duplicate"));
         parse_error(root, a);
     }
@@ -247,8 +255,8 @@ static void answer_publish(struct pipeline *p, int i, struct answer *a)
 
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct pipeline *p = closure;
     int i = slot_of(p, natsMsg_GetSubject(msg));
     if (i >= 0) {
@@ -277,7 +285,8 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
 
 static bool is_final(natsStatus s)
 {
-    return s == NATS_MAX_PAYLOAD || s == NATS_INVALID_SUBJECT || s == NATS_INVALID_ARG || s == NATS_NO_MEMORY;
+    return s == NATS_MAX_PAYLOAD || s == NATS_INVALID_SUBJECT || s == NATS_INVALID_ARG ||
+           s == NATS_NO_MEMORY;
 }
 
 /* Any other error is one more unknown: due_ns stands. */
@@ -319,8 +328,8 @@ static void all_due(struct pipeline *p, int64_t now)
     }
 }
 
-/* A stream is without a leader and publishes went nowhere, which ones is not told: everything under way goes out again
- * after a pause, which grows while that goes on. */
+/* A stream is without a leader and publishes went nowhere, which ones is not told: everything under
+ * way goes out again after a pause, which grows while that goes on. */
 static void again_if_unheard(struct pipeline *p, int64_t now)
 {
     if (p->unheard && p->unheard_ns == 0) {
@@ -350,7 +359,8 @@ static void on_tick(void *arg)
             if (s->kind != RESERVED && (!again || (is_final(st) && st != NATS_NO_MEMORY)))
                 end_with(p, i, connect_error(st));
         }
-        /* A callback may have released or reused slots, the next one of ours among them: start over then. */
+        /* A callback may have released or reused slots, the next one of ours among them: start over
+         * then. */
         if (p->slots[i].generation != generation && next >= 0 && p->slots[next].kind == FREE)
             next = p->head;
         i = next;
@@ -361,10 +371,10 @@ static void on_tick(void *arg)
 
 ax_err pipeline_new(struct pipeline **out, natsConnection *nc, struct loop *l, int max_inflight)
 {
-    struct pipeline *p = calloc(1, sizeof *p);
+    struct pipeline *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return AX_E_NOMEM;
-    p->slots = calloc((size_t) max_inflight, sizeof *p->slots);
+    p->slots = calloc((size_t)max_inflight, sizeof(*p->slots));
     if (p->slots == NULL) {
         free(p);
         return AX_E_NOMEM;
@@ -379,8 +389,8 @@ ax_err pipeline_new(struct pipeline **out, natsConnection *nc, struct loop *l, i
         p->slots[i].next = i + 1 < max_inflight ? i + 1 : -1;
     char id[TASK_ID_CHARS + 1], subject[48];
     name_new_id(id);
-    p->prefix_chars = (size_t) snprintf(p->prefix, sizeof p->prefix, "_INBOX.%.26s.", id);
-    snprintf(subject, sizeof subject, "%s*", p->prefix);
+    p->prefix_chars = (size_t)snprintf(p->prefix, sizeof(p->prefix), "_INBOX.%.26s.", id);
+    snprintf(subject, sizeof(subject), "%s*", p->prefix);
     natsSubscription *sub;
     ax_err err = loop_subscribe(l, &sub, nc, subject, NULL, on_message, p);
     if (err != AX_OK) {
@@ -419,7 +429,8 @@ void pipeline_cancel(struct pipeline *p, const char *reply)
         release(p, i);
 }
 
-ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms, pipeline_cb cb, void *arg)
+ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms,
+                        pipeline_cb cb, void *arg)
 {
     int i = slot_of(p, reply);
     if (i < 0 || p->slots[i].kind != RESERVED) {
@@ -445,8 +456,8 @@ ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int
     return AX_OK;
 }
 
-static ax_err request(struct pipeline *p, enum kind kind, const char *subject, const void *data, size_t bytes,
-                      int64_t timeout_ms, int *slot)
+static ax_err request(struct pipeline *p, enum kind kind, const char *subject, const void *data,
+                      size_t bytes, int64_t timeout_ms, int *slot)
 {
     char reply[PIPELINE_REPLY_MAX];
     int i = acquire(p, kind);
@@ -454,7 +465,7 @@ static ax_err request(struct pipeline *p, enum kind kind, const char *subject, c
     if (i < 0)
         return AX_E_BUSY;
     format_reply(p, i, reply);
-    natsStatus st = natsConnection_PublishRequest(p->nc, subject, reply, data, (int) bytes);
+    natsStatus st = natsConnection_PublishRequest(p->nc, subject, reply, data, (int)bytes);
     if (st != NATS_OK) {
         release(p, i);
         return connect_error(st);
@@ -463,8 +474,8 @@ static ax_err request(struct pipeline *p, enum kind kind, const char *subject, c
     return AX_OK;
 }
 
-ax_err pipeline_request(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t timeout_ms,
-                        pipeline_cb cb, void *arg)
+ax_err pipeline_request(struct pipeline *p, const char *subject, const void *data, size_t bytes,
+                        int64_t timeout_ms, pipeline_cb cb, void *arg)
 {
     int i;
     ax_err err = request(p, REQUEST, subject, data, bytes, timeout_ms, &i);
@@ -475,8 +486,8 @@ ax_err pipeline_request(struct pipeline *p, const char *subject, const void *dat
     return err;
 }
 
-ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data, size_t bytes, int64_t idle_ms,
-                             pipeline_many_cb cb, void *arg)
+ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data,
+                             size_t bytes, int64_t idle_ms, pipeline_many_cb cb, void *arg)
 {
     int i;
     ax_err err = request(p, REQUEST_MANY, subject, data, bytes, idle_ms, &i);

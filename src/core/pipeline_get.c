@@ -1,4 +1,5 @@
-/* pipeline_get: one stored message through the stream's leader. The answer is JSON with the message in base64. */
+/* pipeline_get: one stored message through the stream's leader. The answer is JSON with the message
+ * in base64. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <openssl/evp.h>
@@ -21,7 +22,8 @@ static ax_err decode(const char *text, char **decoded, size_t *bytes)
     char *out = malloc(n / 4 * 3 + 1);
     if (out == NULL)
         return AX_E_NOMEM;
-    int got = n == 0 ? 0 : EVP_DecodeBlock((unsigned char *) out, (const unsigned char *) text, (int) n);
+    int got = n == 0 ? 0
+                     : EVP_DecodeBlock((unsigned char *)out, (const unsigned char *)text, (int)n);
     if (got < 0) {
         free(out);
         return AX_E_PROTOCOL;
@@ -29,7 +31,7 @@ static ax_err decode(const char *text, char **decoded, size_t *bytes)
     for (size_t i = n; i > 0 && text[i - 1] == '=' && n - i < 2; i--)
         got--; /* EVP_DecodeBlock counts padding as bytes */
     out[got] = '\0';
-    *bytes = (size_t) got;
+    *bytes = (size_t)got;
     *decoded = out;
     return AX_OK;
 }
@@ -64,12 +66,12 @@ static ax_err build(const json_t *m, struct stored_msg *out)
     ax_err err = decode(data != NULL ? data : "", &body, &data_bytes);
     if (err == AX_OK)
         err = decode(hdrs != NULL ? hdrs : "", &block, &block_bytes);
-    if (err == AX_OK && natsMsg_Create(&out->msg, subject, NULL, body, (int) data_bytes) != NATS_OK)
+    if (err == AX_OK && natsMsg_Create(&out->msg, subject, NULL, body, (int)data_bytes) != NATS_OK)
         err = AX_E_NOMEM;
     if (err == AX_OK)
         err = add_headers(out->msg, block);
     out->subject = subject;
-    out->seq = (uint64_t) json_integer_value(json_object_get(m, "seq"));
+    out->seq = (uint64_t)json_integer_value(json_object_get(m, "seq"));
     free(body);
     free(block);
     return err;
@@ -82,13 +84,16 @@ static void on_answer(void *arg, const struct answer *a)
     ax_err err = a->err;
     json_t *root = NULL;
     if (err == AX_OK) {
-        root = json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+        root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
+                          NULL);
         const json_t *error = json_object_get(root, "error");
         if (root == NULL)
             err = AX_E_PROTOCOL;
-        else if (error != NULL)
-            err = json_integer_value(json_object_get(error, "err_code")) == JSERR_NO_MESSAGE ? AX_E_NOT_FOUND : AX_E_SERVER;
-        else
+        else if (error != NULL) {
+            err = json_integer_value(json_object_get(error, "err_code")) == JSERR_NO_MESSAGE
+                      ? AX_E_NOT_FOUND
+                      : AX_E_SERVER;
+        } else
             err = build(json_object_get(root, "message"), &found);
     }
     g->cb(g->arg, err, err == AX_OK ? &found : NULL);
@@ -97,20 +102,21 @@ static void on_answer(void *arg, const struct answer *a)
     free(g);
 }
 
-ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq, int64_t timeout_ms,
-                    pipeline_get_cb cb, void *arg)
+ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq,
+                    int64_t timeout_ms, pipeline_get_cb cb, void *arg)
 {
     char api[128], body[320];
-    struct get *g = malloc(sizeof *g);
+    struct get *g = malloc(sizeof(*g));
     if (g == NULL)
         return AX_E_NOMEM;
     g->cb = cb;
     g->arg = arg;
-    snprintf(api, sizeof api, "$JS.API.STREAM.MSG.GET.%s", stream);
-    int n = subject == NULL ? snprintf(body, sizeof body, "{\"seq\":%" PRIu64 "}", seq)
-            : seq == 0      ? snprintf(body, sizeof body, "{\"last_by_subj\":\"%s\"}", subject)
-                            : snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq, subject);
-    ax_err err = pipeline_request(p, api, body, (size_t) n, timeout_ms, on_answer, g);
+    snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.GET.%s", stream);
+    int n = subject == NULL ? snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 "}", seq)
+            : seq == 0      ? snprintf(body, sizeof(body), "{\"last_by_subj\":\"%s\"}", subject)
+                            : snprintf(body, sizeof(body),
+                                       "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq, subject);
+    ax_err err = pipeline_request(p, api, body, (size_t)n, timeout_ms, on_answer, g);
     if (err != AX_OK)
         free(g);
     return err;

@@ -7,16 +7,16 @@
 #include "ax/v1/groups.pb-c.h"
 #include "core/memory.h"
 
-bool pressure_parse_subject(const char *subject, const char *prefix, char priority[NAME_MAX_CHARS + 1],
-                            char pool[NAME_MAX_CHARS + 1])
+bool pressure_parse_subject(const char *subject, const char *prefix,
+                            char priority[NAME_MAX_CHARS + 1], char pool[NAME_MAX_CHARS + 1])
 {
     size_t n = strlen(prefix);
     if (strncmp(subject, prefix, n) != 0)
         return false;
     const char *first = subject + n, *dot = strchr(first, '.');
-    if (dot == NULL || !name_is_valid_n(first, (size_t) (dot - first)) || !name_is_valid(dot + 1))
+    if (dot == NULL || !name_is_valid_n(first, (size_t)(dot - first)) || !name_is_valid(dot + 1))
         return false;
-    snprintf(priority, NAME_MAX_CHARS + 1, "%.*s", (int) (dot - first), first);
+    snprintf(priority, NAME_MAX_CHARS + 1, "%.*s", (int)(dot - first), first);
     snprintf(pool, NAME_MAX_CHARS + 1, "%s", dot + 1);
     return true;
 }
@@ -35,7 +35,7 @@ static bool take_group(char out[GROUP_MAX_BYTES + 1], const ProtobufCBinaryData 
 
 static ProtobufCBinaryData bytes_of(const char *group)
 {
-    return (ProtobufCBinaryData){.len = strlen(group), .data = (uint8_t *) group};
+    return (ProtobufCBinaryData){.len = strlen(group), .data = (uint8_t *)group};
 }
 
 size_t refused_pack(const struct refused *r, uint8_t buf[REFUSED_MAX_BYTES])
@@ -62,7 +62,8 @@ ax_err refused_unpack(struct refused *r, const void *data, size_t bytes)
 uint8_t *held_pack(const struct held *h, size_t *bytes)
 {
     Ax__V1__Held m = AX__V1__HELD__INIT;
-    Ax__V1__HeldGroup *groups = calloc(h->count + 1, sizeof *groups), **list = calloc(h->count + 1, sizeof *list);
+    Ax__V1__HeldGroup *groups = calloc(h->count + 1, sizeof(*groups)),
+                      **list = calloc(h->count + 1, sizeof(*list));
     uint8_t *buf = NULL;
     if (groups != NULL && list != NULL) {
         for (size_t i = 0; i < h->count; i++) {
@@ -93,7 +94,7 @@ ax_err held_unpack(struct held *h, const void *data, size_t bytes)
     if (m == NULL)
         return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
     ax_err err = m->n_groups <= HELD_GROUPS_MAX ? AX_OK : AX_E_PROTOCOL;
-    if (err == AX_OK && (h->groups = calloc(m->n_groups + 1, sizeof *h->groups)) == NULL)
+    if (err == AX_OK && (h->groups = calloc(m->n_groups + 1, sizeof(*h->groups))) == NULL)
         err = AX_E_NOMEM;
     for (size_t i = 0; err == AX_OK && i < m->n_groups; i++) {
         if (!take_group(h->groups[i].group, &m->groups[i]->group))

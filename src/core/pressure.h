@@ -1,6 +1,7 @@
-/* What ingress and dispatch tell each other while a queue is full, so that groups share it (docs/design.md, "Sharing a
- * queue"): ingress that it refused tasks of a group, the pool's leader what each group holds. Hints, published plainly:
- * without them a queue is first come, first served. Parsers of foreign input. Pure. */
+/* What ingress and dispatch tell each other while a queue is full, so that groups share it
+ * (docs/design.md, "Sharing a queue"): ingress that it refused tasks of a group, the pool's leader
+ * what each group holds. Hints, published plainly: without them a queue is first come, first
+ * served. Parsers of foreign input. Pure. */
 #ifndef AX_CORE_PRESSURE_H
 #define AX_CORE_PRESSURE_H
 
@@ -16,8 +17,8 @@
 #define HELD_GROUPS_MAX 2000
 
 /* "<prefix><priority>.<pool>" taken apart. False: not such a subject. */
-bool pressure_parse_subject(const char *subject, const char *prefix, char priority[NAME_MAX_CHARS + 1],
-                            char pool[NAME_MAX_CHARS + 1]);
+bool pressure_parse_subject(const char *subject, const char *prefix,
+                            char priority[NAME_MAX_CHARS + 1], char pool[NAME_MAX_CHARS + 1]);
 
 struct refused {
     char group[GROUP_MAX_BYTES + 1]; /* "": tasks that name none */
@@ -33,8 +34,9 @@ struct held_group {
     uint32_t held;
 };
 struct held {
-    struct held_group *groups; /* owned by the caller of held_pack; by held_unpack's until held_clear */
-    size_t count;              /* up to HELD_GROUPS_MAX */
+    /* owned by the caller of held_pack; by held_unpack's until held_clear */
+    struct held_group *groups;
+    size_t count; /* up to HELD_GROUPS_MAX */
     uint64_t others;
 };
 /* The message; caller frees. NULL: out of memory. */

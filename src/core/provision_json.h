@@ -1,4 +1,5 @@
-/* What provision.c and provision_pool.c share: the JetStream API with jansson values in place of text. */
+/* What provision.c and provision_pool.c share: the JetStream API with jansson values in place of
+ * text. */
 #ifndef AX_CORE_PROVISION_JSON_H
 #define AX_CORE_PROVISION_JSON_H
 
@@ -20,12 +21,14 @@
 #define JS_ERR_WRONG_LAST_SEQUENCE 10071
 #define JS_ERR_CONSUMER_EXISTS 10148
 
-/* provision_api with a JSON value; payload (may be NULL) is taken, also on failure. *reply: new reference. */
-ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply, int *err_code,
-                      struct problem *p);
-/* Reads an answer: AX_OK and *out, or AX_E_SERVER with *err_code, or AX_E_PROTOCOL. what: named in the problem. */
-ax_err provision_read_answer(const char *what, const char *data, size_t bytes, json_t **out, int *err_code,
-                             struct problem *p);
+/* provision_api with a JSON value; payload (may be NULL) is taken, also on failure. *reply: new
+ * reference. */
+ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply,
+                      int *err_code, struct problem *p);
+/* Reads an answer: AX_OK and *out, or AX_E_SERVER with *err_code, or AX_E_PROTOCOL. what: named in
+ * the problem. */
+ax_err provision_read_answer(const char *what, const char *data, size_t bytes, json_t **out,
+                             int *err_code, struct problem *p);
 /* nats.c's word about a request that got no answer. */
 ax_err provision_no_answer(natsStatus s, const char *what, struct problem *p);
 

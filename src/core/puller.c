@@ -9,10 +9,11 @@
 #include "core/names.h"
 
 #define PULLS_MAX 16
-#define EXPIRES_MS 10000      /* a pull the server forgot is noticed this late at worst, without heartbeats */
+#define EXPIRES_MS \
+    10000 /* a pull the server forgot is noticed this late at worst, without heartbeats */
 #define EXPIRES_GRACE_MS 2000
 #define LOST_WAIT_MS 1000
-#define ELECTED_WAIT_MS 200   /* the new leader tells of itself a moment before it takes pulls */
+#define ELECTED_WAIT_MS 200 /* the new leader tells of itself a moment before it takes pulls */
 
 struct pull {
     uint64_t id; /* 0: free */
@@ -35,8 +36,9 @@ struct puller {
 
 static void ask(struct puller *p);
 
-/* The server deals to its waiting pulls in turn, and we count off the oldest: so what is asked for may be more than the pulls that
- * we still know have left. Without any of them it is nothing, else nobody would ever ask again. */
+/* The server deals to its waiting pulls in turn, and we count off the oldest: so what is asked for
+ * may be more than the pulls that we still know have left. Without any of them it is nothing, else
+ * nobody would ever ask again. */
 static void settle(struct puller *p)
 {
     for (int i = 0; i < PULLS_MAX; i++) {
@@ -71,7 +73,8 @@ static void arm(struct puller *p)
         loop_timer_start_ns(p->loop, &p->timer, due - loop_now_ns(p->loop), on_timer, p);
 }
 
-/* One pull for what is wanted and not yet asked for; not for a few more while many are on their way. */
+/* One pull for what is wanted and not yet asked for; not for a few more while many are on their
+ * way. */
 static void ask(struct puller *p)
 {
     int missing = p->wanted - p->asked;
@@ -81,13 +84,16 @@ static void ask(struct puller *p)
         if (p->pulls[i].id == 0)
             slot = i;
     }
-    if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 && p->not_before_ns <= now) {
+    if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 &&
+        p->not_before_ns <= now) {
         char reply[80], body[96];
         uint64_t id = ++p->next_id;
-        snprintf(reply, sizeof reply, "%s%" PRIx64, p->inbox, id);
-        int n = snprintf(body, sizeof body, "{\"batch\":%d,\"expires\":%lld}", missing, EXPIRES_MS * 1000000LL);
+        snprintf(reply, sizeof(reply), "%s%" PRIx64, p->inbox, id);
+        int n = snprintf(body, sizeof(body), "{\"batch\":%d,\"expires\":%lld}", missing,
+                         EXPIRES_MS * 1000000LL);
         if (natsConnection_PublishRequest(p->nc, p->api, reply, body, n) == NATS_OK) {
-            p->pulls[slot] = (struct pull){id, missing, now + (EXPIRES_MS + EXPIRES_GRACE_MS) * 1000000LL};
+            p->pulls[slot] = (struct pull){id, missing,
+                                           now + (EXPIRES_MS + EXPIRES_GRACE_MS) * 1000000LL};
             p->asked += missing;
         } else {
             p->not_before_ns = now + LOST_WAIT_MS * 1000000LL;
@@ -108,21 +114,22 @@ static void lost(struct puller *p)
 /* Pulls died with the former leader, which may have had no time to say so. */
 static void on_elected(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct puller *p = closure;
-    memset(p->pulls, 0, sizeof p->pulls);
+    memset(p->pulls, 0, sizeof(p->pulls));
     p->asked = 0;
     p->not_before_ns = loop_now_ns(p->loop) + ELECTED_WAIT_MS * 1000000LL;
     arm(p);
     natsMsg_Destroy(msg);
 }
 
-/* The consumer has no leader, or is gone. Which of our pulls got no further is not told: none is worth anything then. */
+/* The consumer has no leader, or is gone. Which of our pulls got no further is not told: none is
+ * worth anything then. */
 static void on_no_responders(void *closure)
 {
     struct puller *p = closure;
-    memset(p->pulls, 0, sizeof p->pulls);
+    memset(p->pulls, 0, sizeof(p->pulls));
     p->asked = 0;
     lost(p);
     arm(p);
@@ -131,7 +138,8 @@ static void on_no_responders(void *closure)
 static void on_status(struct puller *p, const char *subject, natsMsg *msg)
 {
     const char *status = NULL, *pending = NULL;
-    if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL || strcmp(status, "100") == 0)
+    if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL ||
+        strcmp(status, "100") == 0)
         return;
     uint64_t id = strtoull(subject + strlen(p->inbox), NULL, 16);
     natsMsgHeader_Get(msg, "Nats-Pending-Messages", &pending);
@@ -145,7 +153,8 @@ static void on_status(struct puller *p, const char *subject, natsMsg *msg)
         p->pulls[i].id = 0;
     }
     settle(p);
-    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: a server that is shutting down. */
+    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: a server that
+     * is shutting down. */
     if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0)
         lost(p);
 }
@@ -158,7 +167,8 @@ static void count_message(struct puller *p)
         p->wanted--;
     struct pull *oldest = NULL;
     for (int i = 0; i < PULLS_MAX; i++) {
-        if (p->pulls[i].id != 0 && p->pulls[i].left > 0 && (oldest == NULL || p->pulls[i].id < oldest->id))
+        if (p->pulls[i].id != 0 && p->pulls[i].left > 0 &&
+            (oldest == NULL || p->pulls[i].id < oldest->id))
             oldest = &p->pulls[i];
     }
     if (oldest != NULL && --oldest->left == 0)
@@ -168,8 +178,8 @@ static void count_message(struct puller *p)
 
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct puller *p = closure;
     const char *subject = natsMsg_GetSubject(msg);
     if (strncmp(subject, p->inbox, strlen(p->inbox)) == 0) {
@@ -182,21 +192,22 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
     }
 }
 
-ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream, const char *consumer,
-                  const struct puller_events *events)
+ax_err puller_new(struct puller **out, natsConnection *nc, struct loop *l, const char *stream,
+                  const char *consumer, const struct puller_events *events)
 {
-    struct puller *p = calloc(1, sizeof *p);
+    struct puller *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return AX_E_NOMEM;
     p->nc = nc;
     p->loop = l;
     p->events = *events;
-    snprintf(p->api, sizeof p->api, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
+    snprintf(p->api, sizeof(p->api), "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
     char id[TASK_ID_CHARS + 1], subject[56], elected[192];
     name_new_id(id);
-    snprintf(elected, sizeof elected, "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream, consumer);
-    snprintf(p->inbox, sizeof p->inbox, "_INBOX.%.30s.", id);
-    snprintf(subject, sizeof subject, "%s*", p->inbox);
+    snprintf(elected, sizeof(elected), "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream,
+             consumer);
+    snprintf(p->inbox, sizeof(p->inbox), "_INBOX.%.30s.", id);
+    snprintf(subject, sizeof(subject), "%s*", p->inbox);
     natsSubscription *sub;
     ax_err err = loop_subscribe(l, &sub, nc, subject, NULL, on_message, p);
     if (err == AX_OK)
@@ -223,7 +234,7 @@ int puller_asked(const struct puller *p)
 
 void puller_reconnected(struct puller *p)
 {
-    memset(p->pulls, 0, sizeof p->pulls);
+    memset(p->pulls, 0, sizeof(p->pulls));
     p->asked = 0;
     p->not_before_ns = 0;
     ask(p);

@@ -55,7 +55,7 @@ static const char *last_value(natsMsg *msg, const char *name)
     if (natsMsgHeader_Values(msg, name, &values, &n) != NATS_OK || n == 0)
         return NULL;
     const char *v = values[n - 1];
-    free((void *) values);
+    free((void *)values);
     return v;
 }
 
@@ -114,11 +114,12 @@ static void read_batch(void *arg)
         finish(r, AX_OK);
         return;
     }
-    snprintf(api, sizeof api, "$JS.API.DIRECT.GET.%s", r->stream);
-    int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", r->next_seq, r->filter,
-                     BATCH);
+    snprintf(api, sizeof(api), "$JS.API.DIRECT.GET.%s", r->stream);
+    int n = snprintf(body, sizeof(body),
+                     "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", r->next_seq,
+                     r->filter, BATCH);
     r->busy = true;
-    if (pipeline_request_many(r->pipeline, api, body, (size_t) n, IDLE_MS, on_reply, r) != AX_OK) {
+    if (pipeline_request_many(r->pipeline, api, body, (size_t)n, IDLE_MS, on_reply, r) != AX_OK) {
         r->busy = false;
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
     }
@@ -141,7 +142,8 @@ static void ask_leader(void *arg)
 {
     struct reader *r = arg;
     r->busy = true;
-    if (pipeline_get(r->pipeline, r->stream, r->filter, r->next_seq, IDLE_MS, on_leader, r) != AX_OK) {
+    if (pipeline_get(r->pipeline, r->stream, r->filter, r->next_seq, IDLE_MS, on_leader, r) !=
+        AX_OK) {
         r->busy = false;
         loop_timer_start(r->loop, &r->timer, RETRY_MS, ask_leader, r);
     }
@@ -153,10 +155,11 @@ static void on_info(void *arg, const struct answer *a)
     if (gone(r))
         return;
     json_t *root = a->err != AX_OK ? NULL
-                                   : json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+                                   : json_loadb(natsMsg_GetData(a->reply),
+                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
     json_t *state = json_object_get(root, "state");
     if (state != NULL)
-        r->last_seq = (uint64_t) json_integer_value(json_object_get(state, "last_seq"));
+        r->last_seq = (uint64_t)json_integer_value(json_object_get(state, "last_seq"));
     bool ok = state != NULL;
     /* What is read is judged by its age: the time is known before the first message. */
     const char *ts = json_string_value(json_object_get(root, "ts"));
@@ -174,7 +177,7 @@ static void read_info(void *arg)
 {
     struct reader *r = arg;
     char api[128];
-    snprintf(api, sizeof api, "$JS.API.STREAM.INFO.%s", r->stream);
+    snprintf(api, sizeof(api), "$JS.API.STREAM.INFO.%s", r->stream);
     r->asked_ns = loop_now_ns(r->loop);
     r->busy = true;
     if (pipeline_request(r->pipeline, api, NULL, 0, IDLE_MS, on_info, r) != AX_OK) {
@@ -183,19 +186,20 @@ static void read_info(void *arg)
     }
 }
 
-ax_err reader_start(struct reader **out, natsConnection *nc, struct pipeline *p, struct loop *l, const char *stream,
-                    const char *filter, uint64_t from_seq, const struct reader_events *events)
+ax_err reader_start(struct reader **out, natsConnection *nc, struct pipeline *p, struct loop *l,
+                    const char *stream, const char *filter, uint64_t from_seq,
+                    const struct reader_events *events)
 {
-    (void) nc;
-    struct reader *r = calloc(1, sizeof *r);
+    (void)nc;
+    struct reader *r = calloc(1, sizeof(*r));
     if (r == NULL)
         return AX_E_NOMEM;
     r->pipeline = p;
     r->loop = l;
     r->events = *events;
     r->next_seq = from_seq > 0 ? from_seq : 1;
-    snprintf(r->stream, sizeof r->stream, "%s", stream);
-    snprintf(r->filter, sizeof r->filter, "%s", filter);
+    snprintf(r->stream, sizeof(r->stream), "%s", stream);
+    snprintf(r->filter, sizeof(r->filter), "%s", filter);
     if (out != NULL)
         *out = r;
     read_info(r);

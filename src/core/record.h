@@ -1,7 +1,8 @@
 /* What the bucket KV_AX_DONE holds, and the one place that knows its layout (docs/design.md). Pure.
  *
  *   $KV.AX_DONE.<id>                 idempotency record of one task (protobuf ax.v1.Record)
- *   $KV.AX_DONE.page.<n>-<24 hex>    a page: n records of finished tasks of one pool in one message (ax.v1.RecordPage)
+ *   $KV.AX_DONE.page.<n>-<24 hex>    a page: n records of finished tasks of one pool in one message
+ *   (ax.v1.RecordPage)
  *   $KV.AX_DONE.cron-<schedule id>   the last firing of a recurring task (ax.v1.Record)
  *
  * Of several words about one id the newest counts, by stream sequence. */
@@ -21,16 +22,18 @@ struct record {
     enum record_state state;
     char pool[NAME_MAX_CHARS + 1];
     uint32_t attempt;
-    uint64_t fence;       /* AX_WORK sequence that finished it; fired: AX_LATER sequence of the due message */
-    int64_t finished_ns;  /* AX time; fired: when the due message was stored */
-    char task[TASK_ID_CHARS + 1];       /* fired: the task of that firing */
-    char priority[NAME_MAX_CHARS + 1];  /* fired: its queue */
+    /* AX_WORK sequence that finished it; fired: AX_LATER sequence of the due message */
+    uint64_t fence;
+    int64_t finished_ns;               /* AX time; fired: when the due message was stored */
+    char task[TASK_ID_CHARS + 1];      /* fired: the task of that firing */
+    char priority[NAME_MAX_CHARS + 1]; /* fired: its queue */
 };
 
 /* Packs into buf (cap bytes; RECORD_MAX_BYTES always suffices); returns the length. */
 #define RECORD_MAX_BYTES 192
 size_t record_pack(const struct record *r, uint8_t *buf, size_t cap);
-/* AX_E_PROTOCOL: not a record. AX_E_NOMEM: nothing is known. A KV delete marker (0 bytes) is AX_E_NOT_FOUND. */
+/* AX_E_PROTOCOL: not a record. AX_E_NOMEM: nothing is known. A KV delete marker (0 bytes) is
+ * AX_E_NOT_FOUND. */
 ax_err record_unpack(struct record *r, const void *data, size_t bytes);
 /* "$KV.AX_DONE.<id>" into out[SUBJECT_MAX_CHARS]; returns the length. */
 size_t record_subject(char *out, const char *id);
@@ -43,7 +46,8 @@ size_t record_subject_fired(char *out, const char *schedule_id);
 #define PAGE_PREFIX DONE_PREFIX "page."
 #define PAGE_SUBJECTS DONE_PREFIX "page.*"
 
-/* What names a page: chosen by who writes it, since listeners hear a publish before it has a sequence. */
+/* What names a page: chosen by who writes it, since listeners hear a publish before it has a
+ * sequence. */
 struct page_name {
     uint64_t writer; /* random, of the writing process */
     uint32_t number; /* its pages counted */

@@ -17,8 +17,8 @@ static void keep(struct page *p, bool keyed)
     p->count = kept;
 }
 
-void record_learn_page(struct page_index *ix, struct page_index *recent, const struct page_name *name, const struct page *page,
-                       int64_t ns)
+void record_learn_page(struct page_index *ix, struct page_index *recent,
+                       const struct page_name *name, const struct page *page, int64_t ns)
 {
     struct page some = *page;
     keep(&some, true);
@@ -37,31 +37,36 @@ void record_learn_keyless(struct page_index *recent, const char *id)
 {
     static const struct page_name none; /* of no page: its own subject is read first */
     struct page page = {.count = 1};
-    snprintf(page.entries[0].task, sizeof page.entries[0].task, "%s", id);
+    snprintf(page.entries[0].task, sizeof(page.entries[0].task), "%s", id);
     if (page_index_add(recent, &none, &page, 0) != AX_OK)
         memory_fatal("index of finished tasks");
 }
 
-void record_learn(struct filter *f, struct page_index *ix, struct page_index *recent, const char *subject, natsMsg *msg,
-                  int64_t ns)
+void record_learn(struct filter *f, struct page_index *ix, struct page_index *recent,
+                  const char *subject, natsMsg *msg, int64_t ns)
 {
     struct page_name name;
     struct page page;
-    if (strncmp(subject, DONE_PREFIX, sizeof DONE_PREFIX - 1) != 0)
+    if (strncmp(subject, DONE_PREFIX, sizeof(DONE_PREFIX) - 1) != 0)
         return;
     if (!page_parse_subject(subject, &name)) {
-        const char *id = subject + sizeof DONE_PREFIX - 1;
+        const char *id = subject + sizeof(DONE_PREFIX) - 1;
         /* without memory the filter says maybe to everything, and that is right */
-        if (name_is_task_id(id) && name_is_keyed(id) && filter_add(f, id, strlen(id), ns) != AX_OK)
-            log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
+        if (name_is_task_id(id) && name_is_keyed(id) &&
+            filter_add(f, id, strlen(id), ns) != AX_OK) {
+            log_error("no memory for the filter of finished tasks; every key will be looked up",
+                      NULL);
+        }
         if (recent != NULL && name_is_task_id(id) && !name_is_keyed(id))
             record_learn_keyless(recent, id);
         return;
     }
-    ax_err err = page_unpack(&page, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg));
+    ax_err err = page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg));
     if (err != AX_OK) {
-        if (err != AX_E_NOT_FOUND)
-            log_error("unreadable page of idempotency records, its tasks may run again", "subject=%s", subject);
+        if (err != AX_E_NOT_FOUND) {
+            log_error("unreadable page of idempotency records, its tasks may run again",
+                      "subject=%s", subject);
+        }
         return;
     }
     record_learn_page(ix, recent, &name, &page, ns);
@@ -99,12 +104,14 @@ static void on_page(void *arg, ax_err err, const struct stored_msg *found)
     struct page page;
     struct record r;
     if (err == AX_OK && found->seq > f->own_seq &&
-        page_unpack(&page, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg)) == AX_OK &&
+        page_unpack(&page, natsMsg_GetData(found->msg),
+                    (size_t)natsMsg_GetDataLength(found->msg)) == AX_OK &&
         page_find(&page, f->id, &r))
         end(f, AX_OK, &r, found->seq);
-    else if (err == AX_OK || err == AX_E_NOT_FOUND)
-        read_page(f); /* its fingerprint is another id's, or a newer word stands under the own subject */
-    else
+    else if (err == AX_OK || err == AX_E_NOT_FOUND) {
+        /* its fingerprint is another id's, or a newer word stands under the own subject */
+        read_page(f);
+    } else
         end(f, err, NULL, 0);
 }
 
@@ -131,20 +138,21 @@ static void on_own(void *arg, ax_err err, const struct stored_msg *found)
     f->err = err;
     if (err == AX_OK) {
         f->own_seq = found->seq;
-        f->err = record_unpack(&f->own, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
+        f->err = record_unpack(&f->own, natsMsg_GetData(found->msg),
+                               (size_t)natsMsg_GetDataLength(found->msg));
     }
     read_page(f);
 }
 
-ax_err record_find(struct pipeline *p, const struct page_index *ix, const char *id, int64_t timeout_ms, record_find_cb cb,
-                   void *arg)
+ax_err record_find(struct pipeline *p, const struct page_index *ix, const char *id,
+                   int64_t timeout_ms, record_find_cb cb, void *arg)
 {
     char subject[SUBJECT_MAX_CHARS];
-    struct find *f = calloc(1, sizeof *f);
+    struct find *f = calloc(1, sizeof(*f));
     if (f == NULL)
         return AX_E_NOMEM;
     f->pipeline = p;
-    snprintf(f->id, sizeof f->id, "%s", id);
+    snprintf(f->id, sizeof(f->id), "%s", id);
     f->timeout_ms = timeout_ms;
     f->cb = cb;
     f->arg = arg;

@@ -46,8 +46,11 @@ static const struct field {
     {"paused", BOOL, offsetof(struct settings, paused), 0, 1},
 };
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-#define FIELD_NAMES "rate, burst, adaptive, rate_floor, tolerance, fail_ratio, batch, share, max_retry, backoff, backoff_cap, " \
-                    "max_timeouts, window, group_rate, group_burst, group_concurrency, group_weight, group_weights, paused"
+#define FIELD_NAMES                                                                                \
+    "rate, burst, adaptive, rate_floor, tolerance, fail_ratio, batch, share, max_retry, backoff, " \
+    "backoff_cap, "                                                                                \
+    "max_timeouts, window, group_rate, group_burst, group_concurrency, group_weight, "             \
+    "group_weights, paused"
 
 static double burst_for(double rate)
 {
@@ -68,7 +71,8 @@ static const struct field *find_field(const char *name)
 static const char *show(const json_t *value, char buf[SHOWN_MAX + 4])
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
-    snprintf(buf, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, text ? text : "?", text && strlen(text) > SHOWN_MAX ? "..." : "");
+    snprintf(buf, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, text ? text : "?",
+             text && strlen(text) > SHOWN_MAX ? "..." : "");
     free(text);
     return buf;
 }
@@ -84,7 +88,8 @@ static const char *show_text(const char *s, char buf[SHOWN_MAX + 4])
 static ax_err unknown_field(const char *name, struct problem *p)
 {
     char shown[SHOWN_MAX + 4];
-    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: " FIELD_NAMES, show_text(name, shown));
+    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: " FIELD_NAMES,
+                       show_text(name, shown));
 }
 
 static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)
@@ -92,21 +97,24 @@ static ax_err out_of_range(const struct field *f, const json_t *value, struct pr
     char shown[SHOWN_MAX + 4], least[48], most[48];
     show(value, shown);
     if (f->kind == BOOL) {
-        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name, shown);
+        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name,
+                           shown);
     }
     if (f->kind == WEIGHTS) {
         return problem_set(p, AX_E_INVALID,
-                           "%s: %s is not allowed, must be an object of at most %d groups, names of 1 to %d bytes, and "
+                           "%s: %s is not allowed, must be an object of at most %d groups, names "
+                           "of 1 to %d bytes, and "
                            "whole numbers from %.7g to %.7g, such as {\"acme\":3}",
                            f->name, shown, SETTINGS_WEIGHTS_MAX, GROUP_MAX_BYTES, f->min, f->max);
     }
     if (f->kind == DURATION) {
-        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"", f->name,
-                           shown, clock_format_duration((int64_t)f->min, least),
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"",
+                           f->name, shown, clock_format_duration((int64_t)f->min, least),
                            clock_format_duration((int64_t)f->max, most));
     }
-    return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g", f->name, shown,
-                       f->kind == REAL ? "number" : "whole number", f->min, f->max);
+    return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g",
+                       f->name, shown, f->kind == REAL ? "number" : "whole number", f->min, f->max);
 }
 
 /* A name that a header can carry. */
@@ -119,7 +127,8 @@ static bool is_group(const char *name)
     return !isspace((unsigned char)name[0]) && !isspace((unsigned char)name[n - 1]);
 }
 
-static ax_err put_weights(struct settings *s, const struct field *f, const json_t *value, struct problem *p)
+static ax_err put_weights(struct settings *s, const struct field *f, const json_t *value,
+                          struct problem *p)
 {
     if (!json_is_object(value) || json_object_size(value) > SETTINGS_WEIGHTS_MAX) {
         return out_of_range(f, value, p);
@@ -135,19 +144,22 @@ static ax_err put_weights(struct settings *s, const struct field *f, const json_
     memset(&s->group_weights, 0, sizeof(s->group_weights));
     json_object_foreach((json_t *)value, name, weight) {
         int i = s->group_weights.count++;
-        snprintf(s->group_weights.list[i].group, sizeof(s->group_weights.list[i].group), "%s", name);
+        snprintf(s->group_weights.list[i].group, sizeof(s->group_weights.list[i].group), "%s",
+                 name);
         s->group_weights.list[i].weight = (int32_t)json_integer_value(weight);
     }
     return AX_OK;
 }
 
-static ax_err put_field(struct settings *s, const struct field *f, const json_t *value, struct problem *p)
+static ax_err put_field(struct settings *s, const struct field *f, const json_t *value,
+                        struct problem *p)
 {
     void *at = (char *)s + f->offset;
     if (f->kind == DURATION) {
         int64_t ms;
         const char *text = json_string_value(value);
-        if (text == NULL || !clock_parse_duration(text, (int64_t)f->max, &ms) || ms < (int64_t)f->min) {
+        if (text == NULL || !clock_parse_duration(text, (int64_t)f->max, &ms) ||
+            ms < (int64_t)f->min) {
             return out_of_range(f, value, p);
         }
         *(int64_t *)at = ms;
@@ -171,10 +183,18 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
         return out_of_range(f, value, p);
     }
     switch (f->kind) {
-    case REAL: *(double *)at = n; break;
-    case INT64: *(int64_t *)at = (int64_t)n; break;
-    case INT32: *(int32_t *)at = (int32_t)n; break;
-    default: *(uint32_t *)at = (uint32_t)n; break;
+    case REAL:
+        *(double *)at = n;
+        break;
+    case INT64:
+        *(int64_t *)at = (int64_t)n;
+        break;
+    case INT32:
+        *(int32_t *)at = (int32_t)n;
+        break;
+    default:
+        *(uint32_t *)at = (uint32_t)n;
+        break;
     }
     return AX_OK;
 }
@@ -183,7 +203,8 @@ static json_t *get_weights(const struct settings *s)
 {
     json_t *o = json_object();
     for (int i = 0; o != NULL && i < s->group_weights.count; i++) {
-        if (json_object_set_new(o, s->group_weights.list[i].group, json_integer(s->group_weights.list[i].weight)) != 0) {
+        if (json_object_set_new(o, s->group_weights.list[i].group,
+                                json_integer(s->group_weights.list[i].weight)) != 0) {
             json_decref(o);
             o = NULL;
         }
@@ -200,12 +221,18 @@ static json_t *get_field(const struct settings *s, const struct field *f)
         double n = *(const double *)at;
         return n == floor(n) ? json_integer((json_int_t)n) : json_real(n);
     }
-    case INT64: return json_integer(*(const int64_t *)at);
-    case INT32: return json_integer(*(const int32_t *)at);
-    case UINT32: return json_integer(*(const uint32_t *)at);
-    case WEIGHTS: return get_weights(s);
-    case BOOL: return json_boolean(*(const bool *)at);
-    default: return json_string(clock_format_duration(*(const int64_t *)at, text));
+    case INT64:
+        return json_integer(*(const int64_t *)at);
+    case INT32:
+        return json_integer(*(const int32_t *)at);
+    case UINT32:
+        return json_integer(*(const uint32_t *)at);
+    case WEIGHTS:
+        return get_weights(s);
+    case BOOL:
+        return json_boolean(*(const bool *)at);
+    default:
+        return json_string(clock_format_duration(*(const int64_t *)at, text));
     }
 }
 
@@ -220,8 +247,8 @@ static ax_err bad_json(const json_error_t *e, struct problem *p)
             *c = '?'; /* the text repeats bytes of the input */
         }
     }
-    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why, e->line,
-                       e->column);
+    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why,
+                       e->line, e->column);
 }
 
 /* 15 digits show 0.07 as a person wrote it, but only 17 bring every double back as it was. */
@@ -273,7 +300,8 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
     ax_err err = AX_OK;
     if (!json_is_object(root)) {
         char shown[SHOWN_MAX + 4];
-        err = problem_set(p, AX_E_INVALID, "settings: %s is not allowed, must be a JSON object like {\"rate\":50}",
+        err = problem_set(p, AX_E_INVALID,
+                          "settings: %s is not allowed, must be a JSON object like {\"rate\":50}",
                           show(root, shown));
     }
     const char *name;
@@ -304,10 +332,13 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
     if (f == NULL) {
         return unknown_field(field, p);
     }
-    /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes is the same */
+    /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes
+     * is the same */
     json_t *parsed = NULL;
     bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-    if (f->kind == BOOL ? is_word : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
+    if (f->kind == BOOL
+            ? is_word
+            : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
         parsed = json_loads(value, JSON_DECODE_ANY, NULL);
     }
     if (f->kind == WEIGHTS && parsed == NULL) {
@@ -319,7 +350,8 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
     if (parsed == NULL) {
         return problem_set(p, AX_E_INVALID, "%s: the value is not valid UTF-8", f->name);
     }
-    bool follows = s->burst == burst_for(s->rate), group_follows = s->group_burst == burst_for(s->group_rate);
+    bool follows = s->burst == burst_for(s->rate),
+         group_follows = s->group_burst == burst_for(s->group_rate);
     ax_err err = put_field(s, f, parsed, p);
     json_decref(parsed);
     if (err == AX_OK && follows && strcmp(field, "rate") == 0) {
@@ -365,5 +397,6 @@ int32_t settings_weight(const struct settings *s, const char *group)
 
 bool settings_limit_groups(const struct settings *s)
 {
-    return s->group_rate > 0 || s->group_concurrency > 0 || s->group_weights.count > 0 || s->group_weight != 1;
+    return s->group_rate > 0 || s->group_concurrency > 0 || s->group_weights.count > 0 ||
+           s->group_weight != 1;
 }

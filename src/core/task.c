@@ -9,19 +9,23 @@
 #include "core/clock.h"
 #include "core/header.h"
 
-void task_clear(struct task *t) {
+void task_clear(struct task *t)
+{
     free(t->headers);
     t->headers = NULL;
     t->header_count = 0;
 }
 
 /* One header line: "name: value\r\n". */
-static size_t line_bytes(const char *name, const char *value) {
+static size_t line_bytes(const char *name, const char *value)
+{
     return strlen(name) + strlen(value) + 4;
 }
 
-ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p) {
-    size_t headers = (t->key ? line_bytes(HDR_KEY, t->key) : 0) + (t->group ? line_bytes(HDR_GROUP, t->group) : 0);
+ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p)
+{
+    size_t headers = (t->key ? line_bytes(HDR_KEY, t->key) : 0) +
+                     (t->group ? line_bytes(HDR_GROUP, t->group) : 0);
     for (size_t i = 0; i < t->header_count; i++) {
         headers += line_bytes(t->headers[i].name, t->headers[i].value);
     }
@@ -30,40 +34,50 @@ ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct p
         return AX_OK;
     }
     return problem_set(p, AX_E_TOO_LONG,
-                       "size: a body of %zu bytes with key and headers of %zu is not allowed; together they must be "
-                       "at most %" PRId64 " (the server's max_payload of %" PRId64 ", less %d for AX's own headers)",
-                       t->body_bytes, headers, fits > 0 ? fits : 0, max_payload_bytes, TASK_RESERVE_BYTES);
+                       "size: a body of %zu bytes with key and headers of %zu is not allowed; "
+                       "together they must be "
+                       "at most %" PRId64 " (the server's max_payload of %" PRId64
+                       ", less %d for AX's own headers)",
+                       t->body_bytes, headers, fits > 0 ? fits : 0, max_payload_bytes,
+                       TASK_RESERVE_BYTES);
 }
 
-static natsStatus set_number(natsMsg *msg, const char *name, int64_t value) {
+static natsStatus set_number(natsMsg *msg, const char *name, int64_t value)
+{
     char text[24];
-    snprintf(text, sizeof text, "%" PRId64, value);
+    snprintf(text, sizeof(text), "%" PRId64, value);
     return header_set(msg, name, text);
 }
 
-static natsStatus set_duration(natsMsg *msg, const char *name, int64_t ms) {
+static natsStatus set_duration(natsMsg *msg, const char *name, int64_t ms)
+{
     char text[24];
     bool whole_seconds = ms % 1000 == 0;
-    snprintf(text, sizeof text, "%" PRId64 "%s", whole_seconds ? ms / 1000 : ms, whole_seconds ? "s" : "ms");
+    snprintf(text, sizeof(text), "%" PRId64 "%s", whole_seconds ? ms / 1000 : ms,
+             whole_seconds ? "s" : "ms");
     return header_set(msg, name, text);
 }
 
-static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns) {
+static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns)
+{
     char text[40];
     return header_set(msg, name, clock_format_rfc3339(ns, text));
 }
 
-/* Workers and operators read hand-offs and dead letters; the other stages are read by AX, which has id and priority from
- * the subject. */
-static bool is_for_people(const char *subject) {
+/* Workers and operators read hand-offs and dead letters; the other stages are read by AX, which has
+ * id and priority from the subject. */
+static bool is_for_people(const char *subject)
+{
     return strncmp(subject, "ax.work.", 8) == 0 || strncmp(subject, "ax.dead.", 8) == 0;
 }
 
-static bool may_be_schedule(const char *subject) {
+static bool may_be_schedule(const char *subject)
+{
     return strncmp(subject, "ax.later.", 9) == 0 || strncmp(subject, "ax.due.", 7) == 0;
 }
 
-static natsStatus set_schedule(const struct task *t, natsMsg *msg) {
+static natsStatus set_schedule(const struct task *t, natsMsg *msg)
+{
     natsStatus s = header_set(msg, HDR_CRON, t->cron);
     if (s == NATS_OK && t->time_zone) {
         s = header_set(msg, HDR_TIME_ZONE, t->time_zone);
@@ -74,9 +88,10 @@ static natsStatus set_schedule(const struct task *t, natsMsg *msg) {
     return s;
 }
 
-/* Each header costs nats.c several allocations, and the server its bytes: what says nothing beyond subject and default
- * is left out. */
-static natsStatus set_headers(const struct task *t, const char *subject, natsMsg *msg) {
+/* Each header costs nats.c several allocations, and the server its bytes: what says nothing beyond
+ * subject and default is left out. */
+static natsStatus set_headers(const struct task *t, const char *subject, natsMsg *msg)
+{
     bool all = is_for_people(subject);
     natsStatus s = NATS_OK;
     if (all) {
@@ -127,13 +142,15 @@ static natsStatus set_headers(const struct task *t, const char *subject, natsMsg
     return s;
 }
 
-ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out) {
+ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out)
+{
     *out = NULL;
     if (t->body_bytes > INT_MAX) {
         return AX_E_TOO_LONG;
     }
     natsMsg *msg = NULL;
-    natsStatus s = natsMsg_Create(&msg, subject, reply, t->body_bytes ? t->body : NULL, (int)t->body_bytes);
+    natsStatus s = natsMsg_Create(&msg, subject, reply, t->body_bytes ? t->body : NULL,
+                                  (int)t->body_bytes);
     if (s == NATS_OK) {
         s = set_headers(t, subject, msg);
     }

@@ -5,23 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* nats.c keeps a received message in one block: subject, reply, headers, body. Names and values point into it. */
+/* nats.c keeps a received message in one block: subject, reply, headers, body. Names and values
+ * point into it. */
 struct block {
     uintptr_t from, to;
 };
 
-static struct block block_of(natsMsg *msg) {
-    /* No message is as long as that: a client library which lays messages out in another way must not lead us astray. */
+static struct block block_of(natsMsg *msg)
+{
+    /* No message is as long as that: a client library which lays messages out in another way must
+     * not lead us astray. */
     enum { LONGEST = 1 << 28 };
     struct block b = {(uintptr_t)natsMsg_GetSubject(msg), (uintptr_t)natsMsg_GetData(msg)};
     return b.to > b.from && b.to - b.from < LONGEST ? b : (struct block){b.from, b.from};
 }
 
-static bool is_inside(const struct block *b, const char *s) {
+static bool is_inside(const struct block *b, const char *s)
+{
     return (uintptr_t)s > b->from && (uintptr_t)s < b->to;
 }
 
-static bool is_whole(const struct block *b, const char *name, const char *value) {
+static bool is_whole(const struct block *b, const char *name, const char *value)
+{
     if (!value || !*value) {
         return false;
     }
@@ -41,19 +46,23 @@ static bool is_whole(const struct block *b, const char *name, const char *value)
     return is_inside(b, end) && *end == '\n';
 }
 
-/* Every line of the block must have become a value. After a failed attempt at parsing (by whoever asked for a header
- * first) nats.c takes what it got until then for the whole. */
-static bool is_complete(const struct block *b, size_t values) {
+/* Every line of the block must have become a value. After a failed attempt at parsing (by whoever
+ * asked for a header first) nats.c takes what it got until then for the whole. */
+static bool is_complete(const struct block *b, size_t values)
+{
     size_t lines = 0;
     const char *c = (const char *)b->from;
     while ((c = memchr(c, '\n', b->to - (uintptr_t)c))) {
         lines++;
         c++;
     }
-    return lines == 0 || lines == values + 2; /* 0: made by this process; 2: the version's and the empty one at the end */
+    /* 0: made by this process; 2: the version's and the empty one at the end */
+    return lines == 0 || lines == values + 2;
 }
 
-ax_err task_headers_each(natsMsg *msg, ax_err (*visit)(void *arg, const struct task_header_value *h), void *arg) {
+ax_err task_headers_each(natsMsg *msg,
+                         ax_err (*visit)(void *arg, const struct task_header_value *h), void *arg)
+{
     const char **names = NULL;
     int name_count = 0;
     natsStatus s = natsMsgHeader_Keys(msg, &names, &name_count);

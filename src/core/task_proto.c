@@ -9,15 +9,16 @@
 #include "core/task.h"
 #include "core/task_rules.h"
 
-/* protobuf-c hands strings out without their length, so that one with a NUL byte in it looks merely short, and two
- * different keys alike. Its blocks are as long as the string and its NUL, so this allocator writes down each length.
- * It also bounds what a small message can blow up to. */
+/* protobuf-c hands strings out without their length, so that one with a NUL byte in it looks merely
+ * short, and two different keys alike. Its blocks are as long as the string and its NUL, so this
+ * allocator writes down each length. It also bounds what a small message can blow up to. */
 struct block {
     size_t bytes;
     max_align_t data[];
 };
 
-static struct block *block_of(const void *data) {
+static struct block *block_of(const void *data)
+{
     return (struct block *)((char *)data - offsetof(struct block, data));
 }
 
@@ -26,12 +27,13 @@ struct budget {
     bool no_memory;
 };
 
-static void *block_alloc(void *budget, size_t bytes) {
+static void *block_alloc(void *budget, size_t bytes)
+{
     struct budget *left = budget;
     if (bytes > left->bytes) {
         return NULL;
     }
-    struct block *b = malloc(sizeof *b + bytes);
+    struct block *b = malloc(sizeof(*b) + bytes);
     if (!b) {
         left->no_memory = true;
         return NULL;
@@ -41,15 +43,17 @@ static void *block_alloc(void *budget, size_t bytes) {
     return b->data;
 }
 
-static void block_free(void *budget, void *data) {
+static void block_free(void *budget, void *data)
+{
     (void)budget;
     if (data) {
         free(block_of(data));
     }
 }
 
-static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const void *data, size_t bytes,
-                     struct problem *p) {
+static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const void *data,
+                     size_t bytes, struct problem *p)
+{
     struct budget budget = {.bytes = (1 << 20) + 24 * bytes};
     ProtobufCAllocator allocator = {block_alloc, block_free, &budget};
     static const uint8_t nothing[1];
@@ -58,37 +62,43 @@ static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const v
         return problem_set(p, AX_E_NOMEM, "out of memory");
     }
     if (!*out) {
-        return problem_set(p, AX_E_INVALID, "body: its %zu bytes are not an %s message, which %s announces", bytes, type->name,
-                    HDR_SCHEMA);
+        return problem_set(p, AX_E_INVALID,
+                           "body: its %zu bytes are not an %s message, which %s announces", bytes,
+                           type->name, HDR_SCHEMA);
     }
     return AX_OK;
 }
 
-static void release(void *m) {
+static void release(void *m)
+{
     if (m) {
         ProtobufCAllocator allocator = {block_alloc, block_free, NULL};
         protobuf_c_message_free_unpacked(m, &allocator);
     }
 }
 
-static bool holds_nul(const char *s) {
+static bool holds_nul(const char *s)
+{
     return s != protobuf_c_empty_string && strlen(s) + 1 != block_of(s)->bytes;
 }
 
-static ax_err take_name(char *out, const char *field, const char *value, struct problem *p) {
+static ax_err take_name(char *out, const char *field, const char *value, struct problem *p)
+{
     if (!*value) {
         return AX_OK;
     }
     if (!name_is_valid(value)) {
         char quoted[TASK_QUOTE_MAX];
-        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
                            task_quote(value, quoted), NAME_MAX_CHARS);
     }
     strcpy(out, value);
     return AX_OK;
 }
 
-static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem *p) {
+static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem *p)
+{
     const struct {
         const char *field;
         const char *value;
@@ -108,9 +118,10 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
         {"group", m->group, task_rule_group},
     };
     ax_err err = AX_OK;
-    for (size_t i = 0; err == AX_OK && i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; err == AX_OK && i < sizeof(fields) / sizeof(*fields); i++) {
         if (holds_nul(fields[i].value)) {
-            return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed", fields[i].field);
+            return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed",
+                               fields[i].field);
         }
         if (fields[i].rule && *fields[i].value) {
             err = fields[i].rule(t, fields[i].field, fields[i].value, p);
@@ -125,14 +136,15 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
     t->ordered = m->ordered;
     if (err == AX_OK && m->max_retry_if_set_case == AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY) {
         char text[16];
-        snprintf(text, sizeof text, "%u", m->max_retry);
+        snprintf(text, sizeof(text), "%u", m->max_retry);
         err = task_rule_max_retry(t, "max_retry", text, p);
     }
     return err;
 }
 
 /* A map's key given twice on the wire: the last one counts. */
-static bool comes_again(const Ax__V1__Task *m, size_t i) {
+static bool comes_again(const Ax__V1__Task *m, size_t i)
+{
     for (size_t j = i + 1; j < m->n_headers; j++) {
         if (strcmp(m->headers[i]->key, m->headers[j]->key) == 0) {
             return true;
@@ -141,9 +153,11 @@ static bool comes_again(const Ax__V1__Task *m, size_t i) {
     return false;
 }
 
-static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem *p) {
+static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem *p)
+{
     if (m->n_headers > TASK_HEADERS_MAX) {
-        return problem_set(p, AX_E_INVALID, "headers: %zu entries are not allowed; at most %d are passed through",
+        return problem_set(p, AX_E_INVALID,
+                           "headers: %zu entries are not allowed; at most %d are passed through",
                            m->n_headers, TASK_HEADERS_MAX);
     }
     ax_err err = AX_OK;
@@ -152,18 +166,21 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
         const char *value = m->headers[i]->value;
         char quoted[TASK_QUOTE_MAX];
         if (holds_nul(name) || holds_nul(value)) {
-            return problem_set(p, AX_E_INVALID, "headers entry %s: holds a NUL byte, which is not allowed",
+            return problem_set(p, AX_E_INVALID,
+                               "headers entry %s: holds a NUL byte, which is not allowed",
                                task_quote(name, quoted));
         }
         if (task_header_is_ax(name)) {
             return problem_set(p, AX_E_INVALID,
-                               "headers entry %s: not allowed; in the protobuf form AX's own fields are those of the "
+                               "headers entry %s: not allowed; in the protobuf form AX's own "
+                               "fields are those of the "
                                "message",
                                task_quote(name, quoted));
         }
         if (strcasecmp(name, HDR_MSG_ID) == 0) {
             /* Dropped like the others, it would lose the key without a word. */
-            return problem_set(p, AX_E_INVALID, "headers entry %s: not allowed; the field key says it", name);
+            return problem_set(p, AX_E_INVALID,
+                               "headers entry %s: not allowed; the field key says it", name);
         }
         if (!task_header_is_nats(name) && !comes_again(m, i)) {
             err = task_rule_pass(t, "headers entry", name, value, p);
@@ -172,7 +189,8 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
     return err;
 }
 
-static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, struct problem *p) {
+static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, struct problem *p)
+{
     task_init(t);
     t->body = m->body.data;
     t->body_bytes = m->body.len;
@@ -184,8 +202,8 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
         err = take_headers(t, m, p);
     }
     if (err == AX_OK) {
-        static const struct task_field_names names = {"delay", "at", "cron", "time_zone", "overlap",
-                                                      "expires", "key", "group", "ordered"};
+        static const struct task_field_names names = {
+            "delay", "at", "cron", "time_zone", "overlap", "expires", "key", "group", "ordered"};
         err = task_rule_together(t, &names, p);
     }
     if (err != AX_OK) {
@@ -196,8 +214,9 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
     return AX_OK;
 }
 
-ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes, void **unpacked,
-                       struct problem *p) {
+ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes,
+                       void **unpacked, struct problem *p)
+{
     ax_err err = unpack(unpacked, &ax__v1__task__descriptor, data, bytes, p);
     if (err != AX_OK) {
         return err;
@@ -210,11 +229,14 @@ ax_err task_from_proto(struct task *t, const char *subject, const void *data, si
     return err;
 }
 
-void task_proto_free(void *unpacked) {
+void task_proto_free(void *unpacked)
+{
     release(unpacked);
 }
 
-ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count, struct problem *p) {
+ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count,
+                         struct problem *p)
+{
     *count = 0;
     ax_err err = unpack(batch, &ax__v1__task_batch__descriptor, data, bytes, p);
     if (err != AX_OK) {
@@ -222,7 +244,8 @@ ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *c
     }
     Ax__V1__TaskBatch *m = *batch;
     if (m->n_tasks < 1 || m->n_tasks > TASK_BATCH_MAX) {
-        problem_set(p, AX_E_INVALID, "tasks: a batch of %zu is not allowed; it must have 1 to %d tasks", m->n_tasks,
+        problem_set(p, AX_E_INVALID,
+                    "tasks: a batch of %zu is not allowed; it must have 1 to %d tasks", m->n_tasks,
                     TASK_BATCH_MAX);
         release(m);
         *batch = NULL;
@@ -232,11 +255,14 @@ ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *c
     return AX_OK;
 }
 
-ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index, struct problem *p) {
+ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index,
+                      struct problem *p)
+{
     const Ax__V1__TaskBatch *m = batch;
     return take(t, subject, m->tasks[index], p);
 }
 
-void task_batch_free(void *batch) {
+void task_batch_free(void *batch)
+{
     release(batch);
 }

@@ -1,5 +1,5 @@
-/* Tasks as AX's own streams hold them. Lenient: anyone may publish there by hand, and a task there is never refused for
- * a header that cannot be read. */
+/* Tasks as AX's own streams hold them. Lenient: anyone may publish there by hand, and a task there
+ * is never refused for a header that cannot be read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "core/task_headers.h"
 #include "core/task_rules.h"
 
-static int64_t number(const char *s, int64_t min, int64_t max, int64_t otherwise) {
+static int64_t number(const char *s, int64_t min, int64_t max, int64_t otherwise)
+{
     size_t n = strlen(s);
     if (n < 1 || n > 19 || strspn(s, "0123456789") != n) {
         return otherwise;
@@ -19,7 +20,8 @@ static int64_t number(const char *s, int64_t min, int64_t max, int64_t otherwise
     return errno == 0 && v >= min && v <= max ? v : otherwise;
 }
 
-static void take_ax_header(struct task *t, const char *name, const char *value) {
+static void take_ax_header(struct task *t, const char *name, const char *value)
+{
     if (strcmp(name, HDR_KEY) == 0) {
         task_rule_key(t, name, value, NULL);
     } else if (strcmp(name, HDR_GROUP) == 0) {
@@ -48,7 +50,8 @@ static void take_ax_header(struct task *t, const char *name, const char *value) 
     }
 }
 
-static void take_cron_header(struct task *t, const char *name, const char *value) {
+static void take_cron_header(struct task *t, const char *name, const char *value)
+{
     if (strcmp(name, HDR_CRON) == 0) {
         task_rule_cron(t, name, value, NULL);
     } else if (strcmp(name, HDR_TIME_ZONE) == 0) {
@@ -63,7 +66,8 @@ struct reading {
     bool may_be_schedule;
 };
 
-static ax_err take_header(void *arg, const struct task_header_value *h) {
+static ax_err take_header(void *arg, const struct task_header_value *h)
+{
     struct reading *r = arg;
     struct task *t = r->task;
     if (!h->whole) {
@@ -85,13 +89,16 @@ static ax_err take_header(void *arg, const struct task_header_value *h) {
     return err == AX_E_NOMEM ? err : AX_OK;
 }
 
-ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p) {
+ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p)
+{
     task_init(t);
     struct task_subject names;
     if (!name_parse_task_subject(subject, &names)) {
         char quoted[TASK_QUOTE_MAX];
-        return problem_set(p, AX_E_INVALID, "subject %s names no task; it must be ax.<stage>[.<priority>].<pool>.<id>",
-                           task_quote(subject, quoted));
+        return problem_set(
+            p, AX_E_INVALID,
+            "subject %s names no task; it must be ax.<stage>[.<priority>].<pool>.<id>",
+            task_quote(subject, quoted));
     }
     strcpy(t->priority, names.priority);
     strcpy(t->pool, names.pool);
@@ -109,6 +116,7 @@ ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, st
     return AX_OK;
 }
 
-ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p) {
+ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p)
+{
     return task_from_stored_at(t, natsMsg_GetSubject(msg), msg, p);
 }

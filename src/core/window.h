@@ -1,12 +1,13 @@
-/* How long things took lately: quantiles over the last one or two spans. Log-linear buckets as in HdrHistogram (Gil
- * Tene), eight to an octave, so that a quantile is off by 12 % at most; two halves that take turns. Pure: the caller
- * passes the time. Loop lock. */
+/* How long things took lately: quantiles over the last one or two spans. Log-linear buckets as in
+ * HdrHistogram (Gil Tene), eight to an octave, so that a quantile is off by 12 % at most; two
+ * halves that take turns. Pure: the caller passes the time. Loop lock. */
 #ifndef AX_CORE_WINDOW_H
 #define AX_CORE_WINDOW_H
 
 #include <stdint.h>
 
-#define WINDOW_BUCKETS 232 /* up to 2^31 units of 100 µs, two days; what is longer is in the last one */
+#define WINDOW_BUCKETS \
+    232 /* up to 2^31 units of 100 µs, two days; what is longer is in the last one */
 
 struct window {
     int64_t span_ns, began_ns; /* of the half that is being filled */

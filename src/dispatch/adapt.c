@@ -10,13 +10,15 @@
 #include "dispatch/pool.h"
 #include "dispatch/run.h"
 
-#define BURST_PART 5      /* of a rate that nobody configured: burst for a fifth of a second */
-#define TOLD_DOWN 0.8     /* of the window: less is told in the log */
+#define BURST_PART 5  /* of a rate that nobody configured: burst for a fifth of a second */
+#define TOLD_DOWN 0.8 /* of the window: less is told in the log */
 #define TOLD_UP 1.25
 #define REFUSED_GATE_NS 10000000000LL
 
-static const char *const reasons[] = {
-    [PACE_NOTHING] = "none", [PACE_RUN_TIME] = "run_time", [PACE_FAILURES] = "failures", [PACE_LOAD] = "load"};
+static const char *const reasons[] = {[PACE_NOTHING] = "none",
+                                      [PACE_RUN_TIME] = "run_time",
+                                      [PACE_FAILURES] = "failures",
+                                      [PACE_LOAD] = "load"};
 
 static struct pace_limits limits(const struct pool *p)
 {
@@ -37,10 +39,11 @@ static void begin(struct pool *p, int64_t inflight)
     a->begun = true;
     a->errors = 0;
     a->direction = 0;
-    a->told_window = (double) pace_window(&a->pace);
+    a->told_window = (double)pace_window(&a->pace);
 }
 
-/* Within burst + configured rate · t whatever the window does: what was saved up keeps, at the rate it was saved up with. */
+/* Within burst + configured rate · t whatever the window does: what was saved up keeps, at the rate
+ * it was saved up with. */
 static void set_bucket(struct pool *p)
 {
     const struct settings *s = &p->settings;
@@ -108,7 +111,7 @@ double adapt_busy(struct pool *p, int64_t demand)
     const struct workers *w = &p->adapt.workers;
     int64_t with_workers = p->inflight - p->demand.undelivered;
     if (w->capacity > 0 && w->capacity >= with_workers)
-        return (double) w->busy / (double) w->capacity;
+        return (double)w->busy / (double)w->capacity;
     return busy_ratio(with_workers, demand);
 }
 
@@ -128,7 +131,8 @@ void adapt_timed_out(struct pool *p)
         pace_timed_out(&p->adapt.pace);
 }
 
-void adapt_report(struct pool *p, const char *worker, const char *schema, const void *data, size_t bytes)
+void adapt_report(struct pool *p, const char *worker, const char *schema, const void *data,
+                  size_t bytes)
 {
     static struct log_gate gate;
     struct adapt *a = &p->adapt;
@@ -143,9 +147,10 @@ void adapt_report(struct pool *p, const char *worker, const char *schema, const 
         return;
     }
     metric_add(a->m_refused, 1);
-    if (log_gate_open(&gate, now, REFUSED_GATE_NS, &suppressed))
-        log_warn("worker report refused", "pool=%s worker=%s error=%s suppressed=%lu", p->name, worker,
-                 log_quote(problem.text, buf, sizeof buf), suppressed);
+    if (log_gate_open(&gate, now, REFUSED_GATE_NS, &suppressed)) {
+        log_warn("worker report refused", "pool=%s worker=%s error=%s suppressed=%lu", p->name,
+                 worker, log_quote(problem.text, buf, sizeof(buf)), suppressed);
+    }
 }
 
 /* ---- once a second ---- */
@@ -154,8 +159,10 @@ void adapt_report(struct pool *p, const char *worker, const char *schema, const 
 static void tell(struct pool *p)
 {
     struct adapt *a = &p->adapt;
-    double window = (double) pace_window(&a->pace);
-    int direction = window <= TOLD_DOWN * a->told_window ? -1 : window >= TOLD_UP * a->told_window ? 1 : 0;
+    double window = (double)pace_window(&a->pace);
+    int direction = window <= TOLD_DOWN * a->told_window ? -1
+                    : window >= TOLD_UP * a->told_window ? 1
+                                                         : 0;
     if (direction == 0)
         return;
     a->told_window = window;
@@ -164,11 +171,14 @@ static void tell(struct pool *p)
     a->direction = direction;
     struct pace_limits l = limits(p);
     double rate = pace_rate(&a->pace, &l), normal_ms = pace_normal_s(&a->pace) * 1e3;
-    if (direction < 0)
-        log_info("rate lowered", "pool=%s reason=%s inflight_limit=%.0f rate=%.1f normal_run_ms=%.1f", p->name, reasons[a->why],
+    if (direction < 0) {
+        log_info("rate lowered",
+                 "pool=%s reason=%s inflight_limit=%.0f rate=%.1f normal_run_ms=%.1f", p->name,
+                 reasons[a->why], window, rate, normal_ms);
+    } else {
+        log_info("rate raised", "pool=%s inflight_limit=%.0f rate=%.1f normal_run_ms=%.1f", p->name,
                  window, rate, normal_ms);
-    else
-        log_info("rate raised", "pool=%s inflight_limit=%.0f rate=%.1f normal_run_ms=%.1f", p->name, window, rate, normal_ms);
+    }
 }
 
 static void move(struct pool *p, int64_t now)
@@ -224,17 +234,24 @@ void adapt_init(struct pool *p)
     struct adapt *a = &p->adapt;
     char labels[96];
     for (int i = PACE_RUN_TIME; i <= PACE_LOAD; i++) {
-        snprintf(labels, sizeof labels, "pool=\"%s\",reason=\"%s\"", p->name, reasons[i]);
-        a->m_lowered[i] = metrics_get(METRIC_COUNTER, "ax_rate_lowered_total", "Decreases of a rate that adapts.", labels);
+        snprintf(labels, sizeof(labels), "pool=\"%s\",reason=\"%s\"", p->name, reasons[i]);
+        a->m_lowered[i] = metrics_get(METRIC_COUNTER, "ax_rate_lowered_total",
+                                      "Decreases of a rate that adapts.", labels);
     }
-    snprintf(labels, sizeof labels, "pool=\"%s\"", p->name);
-    a->m_raised = metrics_get(METRIC_COUNTER, "ax_rate_raised_total", "Increases of a rate that adapts.", labels);
-    a->m_limit = metrics_get(METRIC_GAUGE, "ax_inflight_limit", "Tasks that may be in flight now.", labels);
-    a->m_normal = metrics_get(METRIC_REAL, "ax_run_normal_seconds", "Run time without pressure, as a rate that adapts takes it.", labels);
-    a->m_reporting = metrics_get(METRIC_GAUGE, "ax_workers_reporting", "Workers that have reported in the last 30 s.", labels);
+    snprintf(labels, sizeof(labels), "pool=\"%s\"", p->name);
+    a->m_raised = metrics_get(METRIC_COUNTER, "ax_rate_raised_total",
+                              "Increases of a rate that adapts.", labels);
+    a->m_limit = metrics_get(METRIC_GAUGE, "ax_inflight_limit", "Tasks that may be in flight now.",
+                             labels);
+    a->m_normal = metrics_get(METRIC_REAL, "ax_run_normal_seconds",
+                              "Run time without pressure, as a rate that adapts takes it.", labels);
+    a->m_reporting = metrics_get(METRIC_GAUGE, "ax_workers_reporting",
+                                 "Workers that have reported in the last 30 s.", labels);
     metric_hide(a->m_limit, true);
     metric_hide(a->m_normal, true);
     metric_hide(a->m_reporting, true);
-    a->m_reports = metrics_get(METRIC_COUNTER, "ax_worker_reports_total", "Reports of workers that were understood.", labels);
-    a->m_refused = metrics_get(METRIC_COUNTER, "ax_worker_reports_refused_total", "Reports of workers that were not.", labels);
+    a->m_reports = metrics_get(METRIC_COUNTER, "ax_worker_reports_total",
+                               "Reports of workers that were understood.", labels);
+    a->m_refused = metrics_get(METRIC_COUNTER, "ax_worker_reports_refused_total",
+                               "Reports of workers that were not.", labels);
 }

@@ -1,6 +1,7 @@
-/* Rule 8: on start a dispatcher reads AX_WORK and adopts what it finds, so that a restart runs nothing again. Hand-offs
- * whose queue message is gone (a dispatcher died between its ack and the removal) are swept. What the former dispatcher
- * held without having handed it off is given back (a nak on its behalf), so that it does not wait for its lease. */
+/* Rule 8: on start a dispatcher reads AX_WORK and adopts what it finds, so that a restart runs
+ * nothing again. Hand-offs whose queue message is gone (a dispatcher died between its ack and the
+ * removal) are swept. What the former dispatcher held without having handed it off is given back (a
+ * nak on its behalf), so that it does not wait for its lease. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -20,13 +21,13 @@ struct adoption {
     struct pool *pool;
     uint64_t *seqs; /* AX_WORK sequences adopted, whose queue messages are then looked for */
     size_t count, cap, next, pending;
-    int queue;        /* the queue whose held messages are being given back */
+    int queue; /* the queue whose held messages are being given back */
     uint64_t consumer_seq;
-    int64_t held;     /* how many of them there are still */
+    int64_t held; /* how many of them there are still */
     struct reader *reader;
     struct loop_timer timer;
-    bool asking;      /* a consumer's info is under way */
-    bool stopped;     /* the pool is not ours any more: goes with its last answer */
+    bool asking;  /* a consumer's info is under way */
+    bool stopped; /* the pool is not ours any more: goes with its last answer */
 };
 
 struct check {
@@ -68,24 +69,25 @@ struct letters {
 static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct letters *l = arg;
-    (void) found;
+    (void)found;
     if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->led_ns == l->led_ns)
         l->pool->letters = false;
     free(l);
 }
 
-/* A key that died before we led is looked up (hand_off.c). Without any letter of the pool that is not needed. */
+/* A key that died before we led is looked up (hand_off.c). Without any letter of the pool that is
+ * not needed. */
 static void look_for_letters(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
     char filter[SUBJECT_MAX_CHARS];
     p->ready_ns = clock_ax_ns(&d->clock);
     p->letters = true;
-    snprintf(filter, sizeof filter, "ax.dead.%s.>", p->name);
-    struct letters *l = malloc(sizeof *l);
+    snprintf(filter, sizeof(filter), "ax.dead.%s.>", p->name);
+    struct letters *l = malloc(sizeof(*l));
     if (l == NULL)
         return;
-    *l = (struct letters) {p, p->led_ns};
+    *l = (struct letters){p, p->led_ns};
     if (pipeline_get(d->pipeline, STREAM_DEAD, filter, 1, WAIT_MS, on_letter, l) != AX_OK)
         free(l);
 }
@@ -112,18 +114,18 @@ static void finish(struct adoption *a)
 
 static void on_removed(void *arg, const struct answer *a)
 {
-    (void) arg;
-    (void) a; /* what stays is swept at the next start */
+    (void)arg;
+    (void)a; /* what stays is swept at the next start */
     FAULT("sweep.remove.after");
 }
 
 static void sweep(struct pool *p, struct run *r)
 {
     char body[64];
-    int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
     FAULT("sweep.remove.before");
-    pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, WAIT_MS, on_removed,
-                     NULL);
+    pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,
+                     (size_t)n, WAIT_MS, on_removed, NULL);
     pool_remember_late(p, r);
     run_vanished(r);
 }
@@ -140,7 +142,7 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
         release(a);
         return;
     }
-    HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof c->work_seq, r);
+    HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof(c->work_seq), r);
     /* It may have ended meanwhile by a receipt: then there is nothing to sweep. */
     if (r != NULL && r->state == RUN_RUNNING &&
         (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)))
@@ -159,11 +161,12 @@ static void check_more(void *arg)
     while (a->next < a->count && a->pending < 64) {
         struct run *r = NULL;
         uint64_t w = a->seqs[a->next];
-        HASH_FIND(by_work, p->by_work, &w, sizeof w, r);
-        struct check *c = r != NULL ? malloc(sizeof *c) : NULL;
+        HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
+        struct check *c = r != NULL ? malloc(sizeof(*c)) : NULL;
         if (c != NULL) {
             *c = (struct check){a, w};
-            if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_queue_message, c) != AX_OK) {
+            if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                             on_queue_message, c) != AX_OK) {
                 free(c);
                 loop_timer_start(p->dispatch->loop, &a->timer, RETRY_MS, check_more, a);
                 return;
@@ -180,30 +183,31 @@ static void check_more(void *arg)
 
 static void on_queue_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void) err;
-    (void) last_seq;
+    (void)err;
+    (void)last_seq;
     struct adoption *a = arg;
     a->reader = NULL;
     a->queue++;
     give_back_next(a);
 }
 
-/* The oldest messages of a queue are the held ones. A nak for one that nobody holds is ignored by the server. */
+/* The oldest messages of a queue are the held ones. A nak for one that nobody holds is ignored by
+ * the server. */
 static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
-    (void) subject;
-    (void) msg;
+    (void)subject;
+    (void)msg;
     struct adoption *a = arg;
     struct queue *q = a->pool->queues[a->queue];
     struct run *r = NULL;
     char ack[SUBJECT_MAX_CHARS];
-    HASH_FIND(by_seq, q->runs, &seq, sizeof seq, r);
+    HASH_FIND(by_seq, q->runs, &seq, sizeof(seq), r);
     if (r != NULL)
         return;
-    /* The server goes by the stream's sequence; consumer sequence 1 is within its bounds check only while nothing was
-     * acked, so the highest delivered one is named. */
-    snprintf(ack, sizeof ack, "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream, a->pool->name, seq,
-             a->consumer_seq, time_ns);
+    /* The server goes by the stream's sequence; consumer sequence 1 is within its bounds check only
+     * while nothing was acked, so the highest delivered one is named. */
+    snprintf(ack, sizeof(ack), "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream,
+             a->pool->name, seq, a->consumer_seq, time_ns);
     FAULT("adopt.give-back.before");
     natsConnection_PublishString(a->pool->dispatch->nc, ack, "-NAK");
     FAULT_SENT("adopt.give-back.after", a->pool->dispatch->nc);
@@ -224,16 +228,19 @@ static void on_queue_info(void *arg, const struct answer *answer)
     }
     struct queue *q = p->queues[a->queue];
     char filter[SUBJECT_MAX_CHARS];
-    json_t *root = answer->err != AX_OK ? NULL
-                                        : json_loadb(natsMsg_GetData(answer->reply),
-                                                     (size_t) natsMsg_GetDataLength(answer->reply), 0, NULL);
-    a->held = json_integer_value(json_object_get(root, "num_ack_pending")) - (int64_t) HASH_CNT(by_seq, q->runs);
-    a->consumer_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "delivered"), "consumer_seq"));
+    json_t *root = answer->err != AX_OK
+                       ? NULL
+                       : json_loadb(natsMsg_GetData(answer->reply),
+                                    (size_t)natsMsg_GetDataLength(answer->reply), 0, NULL);
+    a->held = json_integer_value(json_object_get(root, "num_ack_pending")) -
+              (int64_t)HASH_CNT(by_seq, q->runs);
+    a->consumer_seq = (uint64_t)json_integer_value(
+        json_object_get(json_object_get(root, "delivered"), "consumer_seq"));
     json_decref(root);
-    snprintf(filter, sizeof filter, "ax.queue.%s.%s.>", q->priority, p->name);
+    snprintf(filter, sizeof(filter), "ax.queue.%s.%s.>", q->priority, p->name);
     struct reader_events events = {on_held, on_queue_end, a};
-    if (a->held <= 0 || reader_start(&a->reader, p->dispatch->nc, p->dispatch->pipeline, p->dispatch->loop, q->stream, filter,
-                                     1, &events) != AX_OK)
+    if (a->held <= 0 || reader_start(&a->reader, p->dispatch->nc, p->dispatch->pipeline,
+                                     p->dispatch->loop, q->stream, filter, 1, &events) != AX_OK)
         on_queue_end(a, AX_OK, 0); /* without it they wait for their lease */
 }
 
@@ -245,8 +252,9 @@ static void give_back_next(struct adoption *a)
         finish(a);
         return;
     }
-    snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
-    a->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) == AX_OK;
+    snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
+    a->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) ==
+                AX_OK;
     if (!a->asking)
         finish(a);
 }
@@ -255,7 +263,7 @@ static bool keep(struct adoption *a, uint64_t w)
 {
     if (a->count == a->cap) {
         size_t cap = a->cap == 0 ? 256 : a->cap * 2;
-        uint64_t *grown = realloc(a->seqs, cap * sizeof *grown);
+        uint64_t *grown = realloc(a->seqs, cap * sizeof(*grown));
         if (grown == NULL)
             return false;
         a->seqs = grown;
@@ -265,7 +273,8 @@ static bool keep(struct adoption *a, uint64_t w)
     return true;
 }
 
-static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
+                            natsMsg *msg)
 {
     struct adoption *a = arg;
     struct pool *p = a->pool;
@@ -275,20 +284,22 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     const char *value = NULL;
     struct run *known = NULL;
     clock_learn(&p->dispatch->clock, time_ns);
-    if (!name_parse_task_subject(subject, &s) || natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK ||
-        !ack_parse_subject(value, &lease)) {
+    if (!name_parse_task_subject(subject, &s) ||
+        natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK || !ack_parse_subject(value, &lease)) {
         log_warn("stray message in AX_WORK, left alone", "subject=%s seq=%" PRIu64, subject, seq);
         return;
     }
     struct queue *q = pool_queue_of_stream(p, lease.stream);
     if (q == NULL) {
-        log_warn("hand-off of a stream that is no priority, left alone", "stream=%s seq=%" PRIu64, lease.stream, seq);
+        log_warn("hand-off of a stream that is no priority, left alone", "stream=%s seq=%" PRIu64,
+                 lease.stream, seq);
         return;
     }
-    HASH_FIND(by_seq, q->runs, &lease.stream_seq, sizeof lease.stream_seq, known);
+    HASH_FIND(by_seq, q->runs, &lease.stream_seq, sizeof(lease.stream_seq), known);
     if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
-    struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt, t.timeouts, t.group, t.ordered);
+    struct run *r = run_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq, t.attempt,
+                              t.timeouts, t.group, t.ordered);
     int64_t timeout_ms = t.timeout_ms;
     task_clear(&t);
     if (r != NULL) {
@@ -305,8 +316,8 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
 
 static void on_work_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void) err;
-    (void) last_seq;
+    (void)err;
+    (void)last_seq;
     struct adoption *a = arg;
     a->reader = NULL;
     check_more(a);
@@ -316,13 +327,14 @@ void pool_adopt(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
     char filter[SUBJECT_MAX_CHARS];
-    struct adoption *a = calloc(1, sizeof *a);
-    snprintf(filter, sizeof filter, "ax.work.%s.>", p->name);
+    struct adoption *a = calloc(1, sizeof(*a));
+    snprintf(filter, sizeof(filter), "ax.work.%s.>", p->name);
     struct reader_events events = {on_work_message, on_work_end, a};
     if (a == NULL)
         return; /* the keeper comes by again */
     a->pool = p;
-    if (reader_start(&a->reader, d->nc, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
+    if (reader_start(&a->reader, d->nc, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) !=
+        AX_OK)
         free(a);
     else
         p->adoption = a;

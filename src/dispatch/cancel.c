@@ -1,9 +1,11 @@
-/* Cancelling a task on request (ax.cancel.<pool>.<id>): wherever it waits it is removed, a running attempt is revoked and
- * has no next one. The key is free again.
+/* Cancelling a task on request (ax.cancel.<pool>.<id>): wherever it waits it is removed, a running
+ * attempt is revoked and has no next one. The key is free again.
  *
- * A task can move while it is looked for (a schedule fires, a feeder feeds). It is stored in the next place before it leaves
- * the last, so the search goes along its way, AX_LATER, spill, queues, and at last to what dispatch itself has got; it goes
- * round until one whole round finds nothing, and only then is the record written and the answer given. An unanswered request may be repeated. */
+ * A task can move while it is looked for (a schedule fires, a feeder feeds). It is stored in the
+ * next place before it leaves the last, so the search goes along its way, AX_LATER, spill, queues,
+ * and at last to what dispatch itself has got; it goes round until one whole round finds nothing,
+ * and only then is the record written and the answer given. An unanswered request may be
+ * repeated. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -30,8 +32,8 @@ struct cancel {
     const char *was; /* where it was found; NULL: nowhere yet */
     int place;       /* next place of this round */
     int rounds;
-    bool found;      /* in this round */
-    bool came;       /* dispatch got it in this round, and may have ended that attempt already */
+    bool found; /* in this round */
+    bool came;  /* dispatch got it in this round, and may have ended that attempt already */
     struct cancel *next;
     uint32_t attempt;
     uint64_t fence;
@@ -45,17 +47,21 @@ static void finish(struct cancel *c, const char *state, const char *error)
 {
     char text[320];
     int n;
-    if (error != NULL)
-        n = snprintf(text, sizeof text, "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", error, c->id);
-    else if (c->was != NULL)
-        n = snprintf(text, sizeof text, "{\"task\":\"%s\",\"state\":\"%s\",\"was\":\"%s\"}", c->id, state, c->was);
-    else
-        n = snprintf(text, sizeof text, "{\"task\":\"%s\",\"state\":\"%s\"}", c->id, state);
+    if (error != NULL) {
+        n = snprintf(text, sizeof(text),
+                     "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", error,
+                     c->id);
+    } else if (c->was != NULL) {
+        n = snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"%s\",\"was\":\"%s\"}", c->id,
+                     state, c->was);
+    } else
+        n = snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"%s\"}", c->id, state);
     FAULT("cancel.answer.before");
     if (c->reply[0] != '\0')
         natsConnection_Publish(c->pool->dispatch->nc, c->reply, text, n);
     FAULT_SENT("cancel.answer.after", c->pool->dispatch->nc);
-    log_info("cancel", "task=%s pool=%s state=%s", c->id, c->pool->name, error != NULL ? "error" : state);
+    log_info("cancel", "task=%s pool=%s state=%s", c->id, c->pool->name,
+             error != NULL ? "error" : state);
     loop_timer_stop(c->pool->dispatch->loop, &c->timer);
     struct cancel **at = &c->pool->cancels;
     while (*at != c)
@@ -90,7 +96,7 @@ static void on_recorded(void *arg, const struct answer *a)
 
 static void on_dead(void *arg, ax_err err, const struct stored_msg *found)
 {
-    (void) found;
+    (void)found;
     struct cancel *c = arg;
     if (err == AX_OK || err == AX_E_NOT_FOUND)
         finish(c, err == AX_OK ? "dead" : "unknown", NULL);
@@ -110,7 +116,8 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
     }
     name_subject_dead(subject, c->pool->name, c->id);
     if ((err != AX_OK && err != AX_E_NOT_FOUND) ||
-        pipeline_get(c->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, WAIT_MS, on_dead, c) != AX_OK)
+        pipeline_get(c->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, WAIT_MS, on_dead, c) !=
+            AX_OK)
         finish(c, NULL, "JetStream did not answer");
 }
 
@@ -126,7 +133,8 @@ static void conclude(struct cancel *c)
         FAULT("cancel.record.before");
         err = records_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence, on_recorded, c);
     } else {
-        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->pages, c->id, WAIT_MS, on_record, c);
+        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->pages, c->id, WAIT_MS,
+                          on_record, c);
     }
     if (err != AX_OK)
         finish(c, NULL, ax_err_text(err));
@@ -136,12 +144,14 @@ static void conclude(struct cancel *c)
 
 static const struct {
     const char *stream, *stage, *was;
-} others[] = {{STREAM_LATER, "later", "later"}, {STREAM_LATER, "due", "later"}, {STREAM_SPILL, "spill", "spilled"}};
-#define OTHERS ((int) (sizeof others / sizeof others[0]))
+} others[] = {{STREAM_LATER, "later", "later"},
+              {STREAM_LATER, "due", "later"},
+              {STREAM_SPILL, "spill", "spilled"}};
+#define OTHERS ((int)(sizeof(others) / sizeof(others[0])))
 
 static void on_deleted(void *arg, const struct answer *a)
 {
-    (void) a; /* the next round sees whether it is gone */
+    (void)a; /* the next round sees whether it is gone */
     FAULT("cancel.delete.after");
     look_next(arg);
 }
@@ -169,10 +179,11 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
     }
     c->found = true;
     c->was = in_queue ? "queued" : others[i].was;
-    snprintf(api, sizeof api, "$JS.API.STREAM.MSG.DELETE.%s", stream);
-    int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", found->seq);
+    snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.DELETE.%s", stream);
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", found->seq);
     FAULT("cancel.delete.before");
-    if (pipeline_request(p->dispatch->pipeline, api, body, (size_t) n, WAIT_MS, on_deleted, c) != AX_OK)
+    if (pipeline_request(p->dispatch->pipeline, api, body, (size_t)n, WAIT_MS, on_deleted, c) !=
+        AX_OK)
         finish(c, NULL, "JetStream did not answer");
 }
 
@@ -200,7 +211,7 @@ static void look_next(struct cancel *c)
         name_subject(subject, "queue", q->priority, p->name, c->id);
     } else {
         stream = others[c->place].stream;
-        snprintf(subject, sizeof subject, "ax.%s.*.%s.%s", others[c->place].stage, p->name, c->id);
+        snprintf(subject, sizeof(subject), "ax.%s.*.%s.%s", others[c->place].stage, p->name, c->id);
     }
     if (pipeline_get(p->dispatch->pipeline, stream, subject, 0, WAIT_MS, on_found, c) != AX_OK)
         finish(c, NULL, "JetStream did not answer");
@@ -248,13 +259,13 @@ void cancel_saw(struct pool *p, const char *id)
 
 void cancel_start(struct pool *p, const char *id, const char *reply)
 {
-    struct cancel *c = calloc(1, sizeof *c);
+    struct cancel *c = calloc(1, sizeof(*c));
     if (c == NULL)
         return; /* unanswered: the caller asks again */
     c->pool = p;
     c->next = p->cancels;
     p->cancels = c;
-    snprintf(c->id, sizeof c->id, "%s", id);
-    snprintf(c->reply, sizeof c->reply, "%s", reply != NULL ? reply : "");
+    snprintf(c->id, sizeof(c->id), "%s", id);
+    snprintf(c->reply, sizeof(c->reply), "%s", reply != NULL ? reply : "");
     new_round(c);
 }

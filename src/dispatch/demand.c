@@ -44,7 +44,7 @@ static void drop(struct demand *d, struct pull *p)
 
 static struct pull *add(struct demand *d, int64_t left, int64_t expires_ns)
 {
-    struct pull *p = calloc(1, sizeof *p);
+    struct pull *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL; /* demand is a hint: the next info brings it back */
     p->left = left;
@@ -63,8 +63,12 @@ void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, i
     int64_t found = left < d->undelivered ? left : d->undelivered;
     d->undelivered -= found;
     left -= found;
-    if (left > 0)
-        add(d, left, r->expires_ns > 0 ? now_ns + r->expires_ns : r->no_wait ? now_ns + 1000000000LL : INT64_MAX);
+    if (left > 0) {
+        add(d, left,
+            r->expires_ns > 0 ? now_ns + r->expires_ns
+            : r->no_wait      ? now_ns + 1000000000LL
+                              : INT64_MAX);
+    }
 }
 
 static void drop_expired(struct demand *d, int64_t now_ns)
@@ -118,7 +122,8 @@ int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t
     return sum < limit ? sum : limit;
 }
 
-void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, int64_t batch, int64_t now_ns)
+void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, int64_t batch,
+                      int64_t now_ns)
 {
     if (undelivered > 0 && waiting > 0)
         return; /* the server is just bringing the two together: neither figure holds */

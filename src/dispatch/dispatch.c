@@ -15,7 +15,8 @@
 #define TICK_MS 1000
 #define FILTER_DAYS 7
 #define FILTER_ERROR 0.001
-/* More than are finished between the loss of an ack of a queue message and its coming again; 6 to 12 MB. */
+/* More than are finished between the loss of an ack of a queue message and its coming again; 6 to
+ * 12 MB. */
 #define RECENT_ENTRIES 500000
 #define FILTER_EVERY_MS 600000
 
@@ -25,7 +26,7 @@ double dispatch_random(struct dispatch *d)
     d->random ^= d->random >> 12;
     d->random ^= d->random << 25;
     d->random ^= d->random >> 27;
-    return (double) ((d->random * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
+    return (double)((d->random * 2685821657736338717ULL) >> 11) / 9007199254740992.0;
 }
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name)
@@ -63,12 +64,14 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
     if (natsMsgHeader_Get(msg, "KV-Operation", &op) == NATS_OK && op != NULL) {
         log_info("pool settings removed, defaults from now on", "pool=%s", name);
         settings_default(&s);
-    } else if ((err = settings_parse(&s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &p)) == AX_E_NOMEM) {
+    } else if ((err = settings_parse(&s, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
+                                     &p)) == AX_E_NOMEM) {
         log_error("out of memory for pool settings, reading them again", "pool=%s", name);
         dispatch_look_pools(d);
         return;
     } else if (err != AX_OK) {
-        log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name, log_quote(p.text, buf, sizeof buf));
+        log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name,
+                  log_quote(p.text, buf, sizeof(buf)));
         if (dispatch_pool(d, name) != NULL)
             return;
         settings_default(&s);
@@ -86,9 +89,10 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
     pool_set_settings(pool, &s);
 }
 
-static void on_pool_value(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+static void on_pool_value(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
+                          natsMsg *msg)
 {
-    (void) seq;
+    (void)seq;
     struct dispatch *d = arg;
     clock_learn(&d->clock, time_ns);
     dispatch_pool_value(d, subject, msg);
@@ -96,7 +100,7 @@ static void on_pool_value(void *arg, const char *subject, uint64_t seq, int64_t 
 
 static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void) last_seq;
+    (void)last_seq;
     struct dispatch *d = arg;
     if (err == AX_OK)
         dispatch_kick(d);
@@ -105,7 +109,8 @@ static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
 static void read_pools(struct dispatch *d)
 {
     struct reader_events events = {on_pool_value, on_pools_end, d};
-    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) != AX_OK)
+    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1,
+                     &events) != AX_OK)
         dispatch_look_pools(d);
 }
 
@@ -149,11 +154,12 @@ static void on_tick(void *arg)
     }
     atomic_store(&d->is_ready, ready);
     filter_stats(d->filter, &s);
-    metric_set(d->m_filter_checks, (int64_t) s.checks);
-    metric_set(d->m_filter_saved, (int64_t) s.negatives);
-    metric_set(d->m_filter_false, (int64_t) s.false_positives);
-    metric_set(d->m_filter_bytes, (int64_t) s.bytes);
-    metric_set(d->m_index_bytes, (int64_t) (page_index_bytes(d->pages) + page_index_bytes(d->recent)));
+    metric_set(d->m_filter_checks, (int64_t)s.checks);
+    metric_set(d->m_filter_saved, (int64_t)s.negatives);
+    metric_set(d->m_filter_false, (int64_t)s.false_positives);
+    metric_set(d->m_filter_bytes, (int64_t)s.bytes);
+    metric_set(d->m_index_bytes,
+               (int64_t)(page_index_bytes(d->pages) + page_index_bytes(d->recent)));
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
 }
 
@@ -181,27 +187,31 @@ static void on_reconnected(void *arg)
 
 static void add_metrics(struct dispatch *d)
 {
-    d->m_filter_checks = metrics_get(METRIC_COUNTER, "ax_filter_checks_total", "Look-ups in the Bloom filter.", "");
-    d->m_filter_saved = metrics_get(METRIC_COUNTER, "ax_filter_reads_saved_total", "Reads of AX_DONE that the filter saved.", "");
-    d->m_filter_bytes = metrics_get(METRIC_GAUGE, "ax_filter_bytes", "Memory of the Bloom filter.", "");
-    d->m_index_bytes = metrics_get(METRIC_GAUGE, "ax_index_bytes", "Memory of the index of pages.", "");
-    d->m_filter_false =
-        metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total", "Reads of AX_DONE that found nothing.", "");
+    d->m_filter_checks = metrics_get(METRIC_COUNTER, "ax_filter_checks_total",
+                                     "Look-ups in the Bloom filter.", "");
+    d->m_filter_saved = metrics_get(METRIC_COUNTER, "ax_filter_reads_saved_total",
+                                    "Reads of AX_DONE that the filter saved.", "");
+    d->m_filter_bytes = metrics_get(METRIC_GAUGE, "ax_filter_bytes", "Memory of the Bloom filter.",
+                                    "");
+    d->m_index_bytes = metrics_get(METRIC_GAUGE, "ax_index_bytes", "Memory of the index of pages.",
+                                   "");
+    d->m_filter_false = metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total",
+                                    "Reads of AX_DONE that found nothing.", "");
 }
 
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)
 {
     d->options = o;
     clock_init(&d->clock);
-    if (getrandom(&d->random, sizeof d->random, 0) != (ssize_t) sizeof d->random || d->random == 0)
-        d->random = (uint64_t) clock_mono_ns(&d->clock) | 1;
+    if (getrandom(&d->random, sizeof(d->random), 0) != (ssize_t)sizeof(d->random) || d->random == 0)
+        d->random = (uint64_t)clock_mono_ns(&d->clock) | 1;
     d->seen.next_seq = 1;
     add_metrics(d);
     d->events = (struct connect_events){.reconnected = on_reconnected, .arg = d};
     ax_err err = loop_new(&d->loop, &d->clock);
     instance_new(d->instance); /* starts nats.c's threads: what they touch is there now */
     if (err == AX_OK)
-        err = filter_new(&d->filter, FILTER_DAYS, (int) o->filter_entries, FILTER_ERROR);
+        err = filter_new(&d->filter, FILTER_DAYS, (int)o->filter_entries, FILTER_ERROR);
     if (err == AX_OK)
         err = page_index_new(&d->pages, FILTER_DAYS);
     if (err == AX_OK)
@@ -224,7 +234,8 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     loop_enter(d->loop);
     seen_catch_up(d);
     read_pools(d);
-    dispatch_look_pools(d); /* one that was published just before we listened may not have been stored when we read */
+    /* one that was published just before we listened may not have been stored when we read */
+    dispatch_look_pools(d);
     spread_start(d);
     on_tick(d);
     on_filter_timer(d);
@@ -234,6 +245,7 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 
 void dispatch_stop(struct dispatch *d)
 {
-    natsConnection_Close(d->nc); /* ends the keeper's requests, which nobody would serve any more */
+    /* ends the keeper's requests, which nobody would serve any more */
+    natsConnection_Close(d->nc);
     keeper_stop(d);
 }

@@ -1,4 +1,5 @@
-/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that provisions (docs/design.md). */
+/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that
+ * provisions (docs/design.md). */
 #ifndef AX_DISPATCH_DISPATCH_H
 #define AX_DISPATCH_DISPATCH_H
 
@@ -26,24 +27,26 @@ struct dispatch {
     natsConnection *nc;
     struct pipeline *pipeline;
     struct connect_events events;
-    struct filter *filter;      /* ids in KV_AX_DONE */
-    struct page_index *pages;   /* those of them that are in pages */
-    struct page_index *recent;  /* of keyless tasks the last, whose queue message may come again */
+    struct filter *filter;    /* ids in KV_AX_DONE */
+    struct page_index *pages; /* those of them that are in pages */
+    /* of keyless tasks the last, whose queue message may come again */
+    struct page_index *recent;
     struct {
         bool reading;
-        uint64_t next_seq;               /* of KV_AX_DONE: where to go on */
-        uint64_t started, wanted, done;  /* readings, counted */
-        int64_t end_ns;                  /* monotonic: end of the last one */
-        struct seen_waiter *waiting, *waiting_end; /* in the order of the readings they wait for */
-    } seen;                     /* seen.c */
+        uint64_t next_seq;              /* of KV_AX_DONE: where to go on */
+        uint64_t started, wanted, done; /* readings, counted */
+        int64_t end_ns;                 /* monotonic: end of the last one */
+        /* in the order of the readings they wait for */
+        struct seen_waiter *waiting, *waiting_end;
+    } seen;                                /* seen.c */
     char instance[INSTANCE_MAX_CHARS + 1]; /* our name among the dispatchers */
     struct spread spread;
-    uint64_t random;            /* state of the jitter's generator */
+    uint64_t random; /* state of the jitter's generator */
     struct priorities priorities;
-    int64_t work_epoch_ns;      /* creation time of AX_WORK as last read; 0: not known */
+    int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */
     struct pool *pools;
     struct loop_timer tick, filter_timer, pools_timer;
-    int pools_looks; /* of dispatch_look_pools, still to come */
+    int pools_looks;      /* of dispatch_look_pools, still to come */
     atomic_bool is_ready; /* for /readyz */
     /* keeper */
     pthread_t keeper;
@@ -51,7 +54,8 @@ struct dispatch {
     pthread_cond_t keeper_wake;
     bool keeper_kicked, keeper_stop, keeper_running;
     uint64_t keeper_seen; /* streams: see provision_streams */
-    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false, *m_filter_bytes, *m_index_bytes;
+    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false, *m_filter_bytes,
+        *m_index_bytes;
 };
 
 /* Connects and starts everything; loop_run by the caller afterwards. */
@@ -60,7 +64,8 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 void dispatch_stop(struct dispatch *d);
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
-/* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when it is new. */
+/* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when
+ * it is new. */
 void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg);
 /* Reads the bucket a moment later: what was just heard may be on its way into it, or refused. */
 void dispatch_look_pools(struct dispatch *d);

@@ -1,8 +1,9 @@
-/* How a run ends (the table of docs/design.md, "order of steps"): write the next state, wait for the server's word, ack
- * the queue message, and only then remove the hand-off. Every step may be repeated: writes carry a message id made of
- * the queue message's identity (rule 2). Where a step gets no usable answer the run goes back to RUN_RUNNING and its
- * lease is left to lapse; when it comes back the steps are repeated. What was decided stays: a worker's word is not to be
- * taken for silence later on. */
+/* How a run ends (the table of docs/design.md, "order of steps"): write the next state, wait for
+ * the server's word, ack the queue message, and only then remove the hand-off. Every step may be
+ * repeated: writes carry a message id made of the queue message's identity (rule 2). Where a step
+ * gets no usable answer the run goes back to RUN_RUNNING and its lease is left to lapse; when it
+ * comes back the steps are repeated. What was decided stays: a worker's word is not to be taken for
+ * silence later on. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@
 static void leave_to_lease(struct run *r, const char *step, const char *why)
 {
     char buf[160];
-    log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s", r->task.id, r->pool->name, step,
-             log_quote(why, buf, sizeof buf));
+    log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s",
+             r->task.id, r->pool->name, step, log_quote(why, buf, sizeof(buf)));
     r->state = RUN_RUNNING;
 }
 
@@ -43,7 +44,8 @@ static void on_recorded(void *arg, const struct answer *a)
     }
     metric_add(p->m_done, 1);
     FAULT("finish.record.after");
-    natsConnection_Publish(d->nc, r->lease, "", 0); /* if it is lost the message comes again and is dropped */
+    /* if it is lost the message comes again and is dropped */
+    natsConnection_Publish(d->nc, r->lease, "", 0);
     FAULT_SENT("finish.ack.after", d->nc);
     run_free(r);
 }
@@ -77,7 +79,8 @@ static void on_late_recorded(void *arg, const struct answer *a)
 void pool_on_late_ack(struct pool *p, const struct late *l)
 {
     struct dispatch *d = p->dispatch;
-    filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock)); /* first: the retry may be about to start */
+    /* first: the retry may be about to start */
+    filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock));
     pool_remember_acked(p, l);
     FAULT("late.record.before");
     records_write(p, RECORD_DONE, l->id, l->attempt, l->work_seq, on_late_recorded, p);
@@ -100,8 +103,8 @@ void run_drop(struct run *r)
 
 static void on_removed(void *arg, const struct answer *a)
 {
-    (void) arg;
-    (void) a; /* gone, or not there any more, or swept at the next start */
+    (void)arg;
+    (void)a; /* gone, or not there any more, or swept at the next start */
     FAULT("ending.remove.after");
 }
 
@@ -123,10 +126,11 @@ static void on_acked(void *arg, const struct answer *a)
     /* Rule 1: only now, with the queue message gone, may the hand-off go. */
     if (r->work_seq != 0) {
         char body[64];
-        int n = snprintf(body, sizeof body, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+        int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
+                         r->work_seq);
         FAULT("ending.remove.before");
-        pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t) n, DELETE_WAIT_MS, on_removed,
-                         NULL);
+        pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t)n,
+                         DELETE_WAIT_MS, on_removed, NULL);
         if (r->end != END_CANCELLED) /* the key is free again: an ack must not take it */
             pool_remember_late(p, r);
     }
@@ -138,7 +142,8 @@ static void ack_queue(struct run *r)
 {
     FAULT_IF(r->end == END_CANCELLED, "cancel.ack.before");
     FAULT_IF(r->end != END_CANCELLED, "ending.ack.before");
-    if (pipeline_request(r->pool->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked, r) != AX_OK)
+    if (pipeline_request(r->pool->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked,
+                         r) != AX_OK)
         on_acked(r, &(struct answer){.err = AX_E_BUSY});
 }
 
@@ -161,8 +166,8 @@ static bool is_own_next(const struct run *r, natsMsg *msg)
     return natsMsgHeader_Get(msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
 }
 
-/* The place of the retry is taken. By a copy of the task, or this very retry, it leads on just as well; by a recurring task
- * of the same key it does not: that makes other tasks. */
+/* The place of the retry is taken. By a copy of the task, or this very retry, it leads on just as
+ * well; by a recurring task of the same key it does not: that makes other tasks. */
 static void on_place_looked(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct run *r = arg;
@@ -175,7 +180,8 @@ static void on_place_looked(void *arg, ax_err err, const struct stored_msg *foun
         count_next(r, false, !is_own_next(r, found->msg)); /* ours: its answer was lost */
         ack_queue(r);
     } else {
-        snprintf(r->reason, sizeof r->reason, "no place for its retry: a recurring task has the same key");
+        snprintf(r->reason, sizeof(r->reason),
+                 "no place for its retry: a recurring task has the same key");
         r->end = END_BURIED;
         start_failing(r);
     }
@@ -185,7 +191,8 @@ static void look_at_place(struct run *r)
 {
     char subject[SUBJECT_MAX_CHARS];
     name_subject(subject, "later", r->queue->priority, r->pool->name, r->task.id);
-    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_LATER, subject, 0, GET_WAIT_MS, on_place_looked, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_LATER, subject, 0, GET_WAIT_MS,
+                     on_place_looked, r) != AX_OK)
         leave_to_lease(r, "next", "pipeline full");
 }
 
@@ -223,7 +230,8 @@ static void write_next(struct run *r, struct task *t, bool dead, const char *why
 {
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
-    char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], id[256], when[40], at[48];
+    char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], id[256],
+        when[40], at[48];
     natsMsg *msg = NULL;
     if (pipeline_reserve(d->pipeline, reply) != AX_OK) {
         leave_to_lease(r, "next", "pipeline full");
@@ -231,7 +239,7 @@ static void write_next(struct run *r, struct task *t, bool dead, const char *why
     }
     run_identity(r, dead ? ".dead" : ".later", id);
     clock_format_rfc3339(clock_ax_ns(&d->clock) + (dead ? 0 : delay_ms * 1000000), when);
-    snprintf(at, sizeof at, "@at %s", when);
+    snprintf(at, sizeof(at), "@at %s", when);
     if (dead)
         name_subject_dead(subject, p->name, t->id);
     else
@@ -239,8 +247,10 @@ static void write_next(struct run *r, struct task *t, bool dead, const char *why
     name_subject(target, "due", t->priority, p->name, t->id);
     if (task_to_msg(t, subject, reply, &msg) == AX_OK) {
         const char *const for_dead[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
-        const char *const for_later[][2] = {
-            {HDR_MSG_ID, id}, {HDR_EXPECT_SUBJECT_SEQ, "0"}, {HDR_SCHEDULE, at}, {HDR_SCHEDULE_TARGET, target}};
+        const char *const for_later[][2] = {{HDR_MSG_ID, id},
+                                            {HDR_EXPECT_SUBJECT_SEQ, "0"},
+                                            {HDR_SCHEDULE, at},
+                                            {HDR_SCHEDULE_TARGET, target}};
         natsStatus s = dead ? set_headers(msg, for_dead, 3) : set_headers(msg, for_later, 4);
         if (s != NATS_OK) {
             natsMsg_Destroy(msg);
@@ -257,8 +267,8 @@ static void write_next(struct run *r, struct task *t, bool dead, const char *why
         leave_to_lease(r, "next", ax_err_text(err));
 }
 
-/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the task's failure: it has a
- * limit of its own. */
+/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the
+ * task's failure: it has a limit of its own. */
 static bool had_enough(const struct run *r, const struct task *t, char *why, size_t cap)
 {
     const struct settings *s = &r->pool->settings;
@@ -271,22 +281,22 @@ static bool had_enough(const struct run *r, const struct task *t, char *why, siz
         return t->timeouts + 1 > s->max_timeouts;
     }
     int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
-    int64_t failures = (int64_t) t->attempt - t->timeouts;
+    int64_t failures = (int64_t)t->attempt - t->timeouts;
     snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures, r->reason);
     return failures > max_retry;
 }
 
-/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the task's failure: it has a
- * limit of its own. */
+/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the
+ * task's failure: it has a limit of its own. */
 static void decide(struct run *r, struct task *t)
 {
     struct pool *p = r->pool;
     char why[400];
-    snprintf(t->priority, sizeof t->priority, "%s", r->queue->priority);
-    snprintf(t->pool, sizeof t->pool, "%s", p->name);
+    snprintf(t->priority, sizeof(t->priority), "%s", r->queue->priority);
+    snprintf(t->pool, sizeof(t->pool), "%s", p->name);
     if (t != &r->task)
-        snprintf(t->id, sizeof t->id, "%s", r->task.id);
-    if (had_enough(r, t, why, sizeof why)) {
+        snprintf(t->id, sizeof(t->id), "%s", r->task.id);
+    if (had_enough(r, t, why, sizeof(why))) {
         log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, p->name, t->attempt);
         write_next(r, t, true, why, 0);
         return;
@@ -294,7 +304,8 @@ static void decide(struct run *r, struct task *t)
     int64_t delay = r->delay_ms;
     if (delay < 0) {
         int64_t base = t->backoff_ms > 0 ? t->backoff_ms : p->settings.backoff_ms;
-        delay = backoff_ms(t->attempt, base, p->settings.backoff_cap_ms, dispatch_random(p->dispatch));
+        delay = backoff_ms(t->attempt, base, p->settings.backoff_cap_ms,
+                           dispatch_random(p->dispatch));
     }
     if (r->end == END_TIMED_OUT)
         t->timeouts++;
@@ -311,7 +322,8 @@ static void on_content(void *arg, ax_err err, const struct stored_msg *found)
     if (run_is_gone(r))
         return;
     if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
-        /* Rule 7: the queue message is gone too, somebody else ended it: forget it and touch nothing. */
+        /* Rule 7: the queue message is gone too, somebody else ended it: forget it and touch
+         * nothing. */
         run_vanished(r);
         pool_pump(p);
         return;
@@ -327,7 +339,8 @@ static void on_content(void *arg, ax_err err, const struct stored_msg *found)
 
 static void read_content(struct run *r)
 {
-    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_content, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS,
+                     on_content, r) != AX_OK)
         leave_to_lease(r, "content", "pipeline full");
 }
 
@@ -336,7 +349,8 @@ bool run_is_dead_letter(const struct run *r, const struct stored_msg *found)
     const char *was = NULL;
     char id[256];
     run_identity(r, ".dead", id);
-    return found != NULL && natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
+    return found != NULL && natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK &&
+           strcmp(was, id) == 0;
 }
 
 void run_was_buried(struct run *r)
@@ -362,14 +376,16 @@ static void on_dead_looked(void *arg, ax_err err, const struct stored_msg *found
         read_content(r);
 }
 
-/* What looks like silence may be a failure for good that another dispatcher heard of: it wrote the dead letter, and died
- * before it acked the queue message. A retry beside it would be a second end. */
+/* What looks like silence may be a failure for good that another dispatcher heard of: it wrote the
+ * dead letter, and died before it acked the queue message. A retry beside it would be a second
+ * end. */
 static void look_for_dead_letter(struct run *r)
 {
     struct pool *p = r->pool;
     char subject[SUBJECT_MAX_CHARS];
     name_subject_dead(subject, p->name, r->task.id);
-    if (pipeline_get(p->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_looked, r) != AX_OK)
+    if (pipeline_get(p->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_looked,
+                     r) != AX_OK)
         leave_to_lease(r, "dead", "pipeline full");
 }
 
@@ -396,7 +412,7 @@ void run_end_again(struct run *r)
 
 void run_fail(struct run *r, const char *why, int64_t delay_ms)
 {
-    snprintf(r->reason, sizeof r->reason, "%s", why);
+    snprintf(r->reason, sizeof(r->reason), "%s", why);
     r->end = END_FAILED;
     r->delay_ms = delay_ms;
     start_failing(r);
@@ -405,8 +421,8 @@ void run_fail(struct run *r, const char *why, int64_t delay_ms)
 void run_revoke(const struct run *r, uint64_t fence)
 {
     char subject[SUBJECT_MAX_CHARS], token[24];
-    snprintf(subject, sizeof subject, "ax.revoke.%s.%s", r->pool->name, r->task.id);
-    int n = snprintf(token, sizeof token, "%" PRIu64, fence);
+    snprintf(subject, sizeof(subject), "ax.revoke.%s.%s", r->pool->name, r->task.id);
+    int n = snprintf(token, sizeof(token), "%" PRIu64, fence);
     natsConnection_Publish(r->pool->dispatch->nc, subject, token, n);
 }
 
@@ -422,7 +438,7 @@ void run_time_out(struct run *r)
 {
     metric_add(r->pool->m_timeouts, 1);
     adapt_timed_out(r->pool);
-    snprintf(r->reason, sizeof r->reason, "no receipt within ack wait");
+    snprintf(r->reason, sizeof(r->reason), "no receipt within ack wait");
     revoke(r);
     r->end = END_TIMED_OUT;
     r->delay_ms = -1;
@@ -444,7 +460,8 @@ static void on_limit(void *arg)
     revoke(r);
     metric_add(r->pool->m_overran, 1);
     adapt_timed_out(r->pool);
-    snprintf(why, sizeof why, "ran longer than its timeout of %s", clock_format_duration(r->task.timeout_ms, took));
+    snprintf(why, sizeof(why), "ran longer than its timeout of %s",
+             clock_format_duration(r->task.timeout_ms, took));
     run_fail(r, why, -1);
 }
 
@@ -459,7 +476,7 @@ void run_limit(struct run *r, int64_t ran_ms)
 void run_bury(struct run *r, const char *why)
 {
     if (why != r->reason)
-        snprintf(r->reason, sizeof r->reason, "%s", why);
+        snprintf(r->reason, sizeof(r->reason), "%s", why);
     r->end = END_BURIED;
     start_failing(r);
 }

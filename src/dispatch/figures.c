@@ -33,37 +33,42 @@ static void hide_pending(struct queue *q)
     metric_hide(q->figures.m_pending, true);
 }
 
-/* Everything un-acked in the queue that is not handed off waits: what the server has not sent, what is held ready, what
- * was put off, and what a dispatcher that died had held. */
+/* Everything un-acked in the queue that is not handed off waits: what the server has not sent, what
+ * is held ready, what was put off, and what a dispatcher that died had held. */
 static void on_info(void *arg, const struct answer *a)
 {
     struct queue *q = arg;
     q->figures.asking = false;
     if (a->err != AX_OK || !q->pool->ready)
         return;
-    json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+    json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
+                              NULL);
     json_t *pending = json_object_get(root, "num_pending");
     if (pending != NULL) {
-        int64_t unfinished = json_integer_value(pending) + json_integer_value(json_object_get(root, "num_ack_pending"));
-        int64_t waits = unfinished - ((int64_t) HASH_CNT(by_seq, q->runs) - q->staged);
+        int64_t unfinished = json_integer_value(pending) +
+                             json_integer_value(json_object_get(root, "num_ack_pending"));
+        int64_t waits = unfinished - ((int64_t)HASH_CNT(by_seq, q->runs) - q->staged);
         set_pending(q, waits > q->staged ? waits : q->staged);
     }
     json_decref(root);
 }
 
-/* A queue that has sent all it has, of which nothing is held, has nothing that waits: no need to ask. */
+/* A queue that has sent all it has, of which nothing is held, has nothing that waits: no need to
+ * ask. */
 static void look_at_queue(struct queue *q, int64_t now)
 {
     struct pool *p = q->pool;
     struct queue_figures *f = &q->figures;
     char api[128];
-    bool empty = q->staged == 0 && q->behind == 0 && q->lapsed == 0 && !p->paused && f->pending == 0;
+    bool empty = q->staged == 0 && q->behind == 0 && q->lapsed == 0 && !p->paused &&
+                 f->pending == 0;
     if (empty) {
         set_pending(q, 0);
     } else if (!f->asking && now - f->asked_ns >= PENDING_EVERY_NS) {
         f->asked_ns = now;
-        snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO.%s.%s", q->stream, p->name);
-        f->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info, q) == AX_OK;
+        snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO.%s.%s", q->stream, p->name);
+        f->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info,
+                                     q) == AX_OK;
     }
     if (f->pending >= 0 && now - f->told_ns > PENDING_STALE_NS)
         hide_pending(q);
@@ -81,7 +86,7 @@ int64_t figures_pending(const struct pool *p)
 
 static double counted(struct metric *m)
 {
-    return (double) metric_value(m);
+    return (double)metric_value(m);
 }
 
 static void note(struct pool *p, bool pending_is_known, int64_t now)
@@ -92,20 +97,20 @@ static void note(struct pool *p, bool pending_is_known, int64_t now)
         dead += counted(f->m_dead[i]);
     double timeouts = counted(p->m_timeouts);
     const double value[HISTORY_SERIES] = {
-        [SERIES_PENDING] = pending_is_known ? (double) figures_pending(p) : NAN,
-        [SERIES_ENDED] = counted(p->m_done) + counted(p->m_naks) + counted(p->m_overran) + timeouts +
-                         counted(f->m_dead[DEAD_TERMINATED]),
+        [SERIES_PENDING] = pending_is_known ? (double)figures_pending(p) : NAN,
+        [SERIES_ENDED] = counted(p->m_done) + counted(p->m_naks) + counted(p->m_overran) +
+                         timeouts + counted(f->m_dead[DEAD_TERMINATED]),
         [SERIES_TIMEOUTS] = timeouts,
         [SERIES_LATE_ACKS] = counted(p->m_late),
         [SERIES_DEAD] = dead,
         [SERIES_LAPSED] = counted(p->m_lapsed),
         [SERIES_HANDED] = counted(p->m_handed),
         [SERIES_BUSY] = f->past->busy,
-        [SERIES_BUSY_SEEN] = (double) f->past->busy_seen,
-        [SERIES_LIMITED] = (double) f->past->limited,
-        [SERIES_CAPPED] = (double) f->past->capped,
-        [SERIES_WAITED] = (double) f->past->waited,
-        [SERIES_GROUPED] = (double) f->past->grouped,
+        [SERIES_BUSY_SEEN] = (double)f->past->busy_seen,
+        [SERIES_LIMITED] = (double)f->past->limited,
+        [SERIES_CAPPED] = (double)f->past->capped,
+        [SERIES_WAITED] = (double)f->past->waited,
+        [SERIES_GROUPED] = (double)f->past->grouped,
         [SERIES_LEASES_LOST] = counted(p->m_leases_lost),
     };
     history_note(&f->past->history, value, now);
@@ -120,7 +125,8 @@ static void show_past(struct pool *p)
     metric_set_real(f->m_busy, f->busy);
     metric_hide(f->m_busy, f->busy < 0);
     double ended = history_rise(h, SERIES_ENDED, FIGURES_LONG_NS);
-    metric_set_real(f->m_timeout_ratio, ended > 0 ? history_rise(h, SERIES_TIMEOUTS, FIGURES_LONG_NS) / ended : 0);
+    metric_set_real(f->m_timeout_ratio,
+                    ended > 0 ? history_rise(h, SERIES_TIMEOUTS, FIGURES_LONG_NS) / ended : 0);
     metric_hide(f->m_timeout_ratio, false);
 }
 
@@ -132,8 +138,8 @@ static void show_now(struct pool *p, int64_t demand, int64_t now)
     metric_set(f->m_pulls, p->demand.count);
     metric_set_real(f->m_rate, p->bucket.rate_per_s);
     metric_set(f->m_tokens, limited ? bucket_available(&p->bucket, now) : 0);
-    metric_set_real(f->m_ack_wait, (double) p->ack_wait_ns / 1e9);
-    metric_set_real(f->m_lease_left, (double) (p->leadership.until_ns - now) / 1e9);
+    metric_set_real(f->m_ack_wait, (double)p->ack_wait_ns / 1e9);
+    metric_set_real(f->m_lease_left, (double)(p->leadership.until_ns - now) / 1e9);
     metric_hide(f->m_demand, false);
     metric_hide(f->m_pulls, false);
     metric_hide(f->m_rate, !limited);
@@ -225,8 +231,9 @@ enum dead_reason figures_reason(const char *why)
     static const struct {
         const char *begin;
         enum dead_reason reason;
-    } known[] = {{"terminated", DEAD_TERMINATED}, {"expired", DEAD_EXPIRED}, {"malformed", DEAD_MALFORMED}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    } known[] = {
+        {"terminated", DEAD_TERMINATED}, {"expired", DEAD_EXPIRED}, {"malformed", DEAD_MALFORMED}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strncmp(why, known[i].begin, strlen(known[i].begin)) == 0)
             return known[i].reason;
     }
@@ -243,7 +250,8 @@ void figures_dead(const struct run *r)
 
 /* ---- life ---- */
 
-static struct metric *hidden(enum metric_kind kind, const char *name, const char *help, const char *labels)
+static struct metric *hidden(enum metric_kind kind, const char *name, const char *help,
+                             const char *labels)
 {
     struct metric *m = metrics_get(kind, name, help, labels);
     metric_hide(m, true);
@@ -261,35 +269,45 @@ void figures_init(struct pool *p)
     char labels[96];
     f->busy = -1;
     for (int i = 0; i < DEAD_REASONS; i++) {
-        snprintf(labels, sizeof labels, "pool=\"%s\",reason=\"%s\"", p->name, reasons[i]);
-        f->m_dead[i] = metrics_get(METRIC_COUNTER, "ax_dead_total", "Dead letters written.", labels);
+        snprintf(labels, sizeof(labels), "pool=\"%s\",reason=\"%s\"", p->name, reasons[i]);
+        f->m_dead[i] = metrics_get(METRIC_COUNTER, "ax_dead_total", "Dead letters written.",
+                                   labels);
     }
-    snprintf(labels, sizeof labels, "pool=\"%s\"", p->name);
-    f->m_cancelled = metrics_get(METRIC_COUNTER, "ax_cancelled_total", "Tasks cancelled on request.", labels);
+    snprintf(labels, sizeof(labels), "pool=\"%s\"", p->name);
+    f->m_cancelled = metrics_get(METRIC_COUNTER, "ax_cancelled_total",
+                                 "Tasks cancelled on request.", labels);
     f->m_put_off = metrics_get(METRIC_COUNTER, "ax_put_off_total",
-                               "Times a task was put off because another of its id was under way.", labels);
-    f->m_progress = metrics_get(METRIC_COUNTER, "ax_progress_total", "In-progress messages of workers.", labels);
-    f->m_leases_taken =
-        metrics_get(METRIC_COUNTER, "ax_leases_taken_total", "Times this dispatcher took the pool's lease.", labels);
+                               "Times a task was put off because another of its id was under way.",
+                               labels);
+    f->m_progress = metrics_get(METRIC_COUNTER, "ax_progress_total",
+                                "In-progress messages of workers.", labels);
+    f->m_leases_taken = metrics_get(METRIC_COUNTER, "ax_leases_taken_total",
+                                    "Times this dispatcher took the pool's lease.", labels);
     f->m_busy = hidden(METRIC_REAL, "ax_worker_busy_ratio",
-                       "Part of the workers' places that was taken, over the last 15 seconds.", labels);
-    f->m_timeout_ratio = hidden(METRIC_REAL, "ax_task_timeout_ratio",
-                                "Part of the attempts that ended in silence, over the last five minutes.", labels);
+                       "Part of the workers' places that was taken, over the last 15 seconds.",
+                       labels);
+    f->m_timeout_ratio = hidden(
+        METRIC_REAL, "ax_task_timeout_ratio",
+        "Part of the attempts that ended in silence, over the last five minutes.", labels);
     f->m_tokens = hidden(METRIC_GAUGE, "ax_tokens", "Starts saved up in the token bucket.", labels);
-    f->m_rate = hidden(METRIC_REAL, "ax_rate_limit", "Starts a second that the token bucket allows now.", labels);
-    f->m_demand = hidden(METRIC_GAUGE, "ax_demand", "Tasks that waiting pull requests may be granted.", labels);
-    f->m_pulls = hidden(METRIC_GAUGE, "ax_pulls_waiting", "Pull requests of workers that wait.", labels);
-    f->m_ack_wait = hidden(METRIC_REAL, "ax_ack_wait_seconds", "Heartbeat time-out of workers.", labels);
-    f->m_lease_left =
-        hidden(METRIC_REAL, "ax_lease_left_seconds", "Until the lease runs out unless it is renewed.", labels);
+    f->m_rate = hidden(METRIC_REAL, "ax_rate_limit",
+                       "Starts a second that the token bucket allows now.", labels);
+    f->m_demand = hidden(METRIC_GAUGE, "ax_demand",
+                         "Tasks that waiting pull requests may be granted.", labels);
+    f->m_pulls = hidden(METRIC_GAUGE, "ax_pulls_waiting", "Pull requests of workers that wait.",
+                        labels);
+    f->m_ack_wait = hidden(METRIC_REAL, "ax_ack_wait_seconds", "Heartbeat time-out of workers.",
+                           labels);
+    f->m_lease_left = hidden(METRIC_REAL, "ax_lease_left_seconds",
+                             "Until the lease runs out unless it is renewed.", labels);
 }
 
 void figures_init_queue(struct queue *q)
 {
     char labels[128];
-    snprintf(labels, sizeof labels, "pool=\"%s\",priority=\"%s\"", q->pool->name, q->priority);
-    q->figures.m_pending =
-        hidden(METRIC_GAUGE, "ax_pending_dispatch", "Tasks in the queue that are not handed off.", labels);
+    snprintf(labels, sizeof(labels), "pool=\"%s\",priority=\"%s\"", q->pool->name, q->priority);
+    q->figures.m_pending = hidden(METRIC_GAUGE, "ax_pending_dispatch",
+                                  "Tasks in the queue that are not handed off.", labels);
     q->figures.pending = -1;
 }
 
@@ -299,11 +317,12 @@ void figures_begin(struct pool *p)
     int64_t now = loop_now_ns(p->dispatch->loop);
     bool is_new = f->past == NULL;
     if (is_new)
-        f->past = calloc(1, sizeof *f->past);
+        f->past = calloc(1, sizeof(*f->past));
     if (f->past == NULL)
         return; /* the gauges of the last minutes stay hidden */
-    if (is_new || now - f->past->history.newest.at_ns > ABSENCE_MAX_NS) { /* another may have led it meanwhile */
-        memset(f->past, 0, sizeof *f->past);
+    /* another may have led it meanwhile */
+    if (is_new || now - f->past->history.newest.at_ns > ABSENCE_MAX_NS) {
+        memset(f->past, 0, sizeof(*f->past));
         window_init(&f->past->run, PAST_SPAN_NS, now);
         window_init(&f->past->silence, PAST_SPAN_NS, now);
     }
@@ -313,9 +332,10 @@ void figures_begin(struct pool *p)
 void figures_end(struct pool *p)
 {
     struct figures *f = &p->figures;
-    struct metric *const gauges[] = {f->m_busy,   f->m_timeout_ratio, f->m_tokens,   f->m_rate,
-                                     f->m_demand, f->m_pulls,         f->m_ack_wait, f->m_lease_left};
-    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
+    struct metric *const gauges[] = {f->m_busy,     f->m_timeout_ratio, f->m_tokens,
+                                     f->m_rate,     f->m_demand,        f->m_pulls,
+                                     f->m_ack_wait, f->m_lease_left};
+    for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
         metric_hide(gauges[i], true);
     for (int i = 0; i < p->queue_count; i++)
         hide_pending(p->queues[i]);

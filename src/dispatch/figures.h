@@ -1,7 +1,8 @@
-/* The figures of a pool: what waits, how busy its workers are, how many attempts time out, how long they take; as
- * gauges for /metrics, and for who asks on ax.figures with what they were over the last minutes. Only the leader of a
- * pool can tell them: elsewhere the gauges are hidden. Once a second, from what is known anyway; nothing here is on the
- * road of a task but two clock readings for each receipt. Loop lock. */
+/* The figures of a pool: what waits, how busy its workers are, how many attempts time out, how long
+ * they take; as gauges for /metrics, and for who asks on ax.figures with what they were over the
+ * last minutes. Only the leader of a pool can tell them: elsewhere the gauges are hidden. Once a
+ * second, from what is known anyway; nothing here is on the road of a task but two clock readings
+ * for each receipt. Loop lock. */
 #ifndef AX_DISPATCH_FIGURES_H
 #define AX_DISPATCH_FIGURES_H
 
@@ -60,16 +61,21 @@ struct past {
     /* of an attempt: hand-off to receipt; the longest time without a word from its worker */
     struct window run, silence;
     double busy; /* sum of what was seen once a second */
-    /* seconds, counted: workers there; tasks waited; held back by the bucket, max_ack_pending, limits of groups */
+    /* seconds, counted: workers there; tasks waited; held back by the bucket, max_ack_pending,
+     * limits of groups */
     int64_t busy_seen, waited, limited, capped, grouped;
 };
 
 struct figures {
-    struct past *past; /* since it was led for the first time, kept over short absences; NULL: never, or no memory */
-    double busy;       /* -1: no worker is there */
-    bool short_of_tokens; /* the last task whose turn came, with a worker for it, found no token */
-    bool held_by_groups;  /* a worker asked last, and of what is held ready nothing may start: if there is anything */
-    struct metric *m_busy, *m_timeout_ratio, *m_tokens, *m_rate, *m_demand, *m_pulls, *m_ack_wait, *m_lease_left;
+    /* since it was led for the first time, kept over short absences; NULL: never, or no memory */
+    struct past *past;
+    double busy; /* -1: no worker is there */
+    /* the last task whose turn came, with a worker for it, found no token */
+    bool short_of_tokens;
+    /* a worker asked last, and of what is held ready nothing may start: if there is anything */
+    bool held_by_groups;
+    struct metric *m_busy, *m_timeout_ratio, *m_tokens, *m_rate, *m_demand, *m_pulls, *m_ack_wait,
+        *m_lease_left;
     struct metric *m_dead[DEAD_REASONS], *m_cancelled, *m_put_off, *m_progress, *m_leases_taken;
 };
 

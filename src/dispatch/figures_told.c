@@ -1,4 +1,5 @@
-/* ax.figures: what this dispatcher knows of the pools that it leads, for who asks (docs/protocol.md). */
+/* ax.figures: what this dispatcher knows of the pools that it leads, for who asks
+ * (docs/protocol.md). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,24 +15,27 @@
 
 static json_t *json_ms(int64_t ns)
 {
-    return ns < 0 ? json_null() : json_real((double) (ns / 10000) / 100);
+    return ns < 0 ? json_null() : json_real((double)(ns / 10000) / 100);
 }
 
 static json_t *durations(struct window *w, int64_t now)
 {
-    return json_pack("{s:I,s:o,s:o}", "count", (json_int_t) window_count(w, now), "p50_ms",
-                     json_ms(window_quantile_ns(w, 0.5, now)), "p99_ms", json_ms(window_quantile_ns(w, 0.99, now)));
+    return json_pack("{s:I,s:o,s:o}", "count", (json_int_t)window_count(w, now), "p50_ms",
+                     json_ms(window_quantile_ns(w, 0.5, now)), "p99_ms",
+                     json_ms(window_quantile_ns(w, 0.99, now)));
 }
 
 static json_t *lately(const struct history *h, int64_t over_ns)
 {
 #define ROSE(series) (json_int_t) history_rise(h, series, over_ns)
     return json_pack("{s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "seconds",
-                     (double) history_reach_ns(h, over_ns) / 1e9, "pending_rise", ROSE(SERIES_PENDING), "handed_off",
-                     ROSE(SERIES_HANDED), "ended", ROSE(SERIES_ENDED), "timeouts", ROSE(SERIES_TIMEOUTS), "late_acks",
-                     ROSE(SERIES_LATE_ACKS), "dead", ROSE(SERIES_DEAD), "leases_lapsed", ROSE(SERIES_LAPSED),
-                     "waited_s", ROSE(SERIES_WAITED), "limited_s", ROSE(SERIES_LIMITED), "capped_s",
-                     ROSE(SERIES_CAPPED), "leases_lost", ROSE(SERIES_LEASES_LOST), "grouped_s", ROSE(SERIES_GROUPED));
+                     (double)history_reach_ns(h, over_ns) / 1e9, "pending_rise",
+                     ROSE(SERIES_PENDING), "handed_off", ROSE(SERIES_HANDED), "ended",
+                     ROSE(SERIES_ENDED), "timeouts", ROSE(SERIES_TIMEOUTS), "late_acks",
+                     ROSE(SERIES_LATE_ACKS), "dead", ROSE(SERIES_DEAD), "leases_lapsed",
+                     ROSE(SERIES_LAPSED), "waited_s", ROSE(SERIES_WAITED), "limited_s",
+                     ROSE(SERIES_LIMITED), "capped_s", ROSE(SERIES_CAPPED), "leases_lost",
+                     ROSE(SERIES_LEASES_LOST), "grouped_s", ROSE(SERIES_GROUPED));
 #undef ROSE
 }
 
@@ -41,18 +45,22 @@ static json_t *pool_json(struct pool *p, int64_t now)
     json_t *queues = json_object();
     for (int i = 0; i < p->queue_count; i++) {
         int64_t pending = p->queues[i]->figures.pending;
-        json_object_set_new(queues, p->queues[i]->priority, pending >= 0 ? json_integer(pending) : json_null());
+        json_object_set_new(queues, p->queues[i]->priority,
+                            pending >= 0 ? json_integer(pending) : json_null());
     }
     bool limited = p->bucket.rate_per_s > 0;
-    json_t *o = json_pack("{s:s,s:b,s:o,s:o,s:I,s:I,s:I,s:o,s:f,s:f,s:o,s:I,s:s?}", "pool", p->name, "ready",
-                          (int) p->ready, "pending", queues, "busy", f->busy >= 0 ? json_real(f->busy) : json_null(),
-                          "demand", (json_int_t) metric_value(f->m_demand), "pulls", (json_int_t) p->demand.count,
-                          "inflight", (json_int_t) p->inflight, "max_ack_pending",
-                          p->max_ack_pending < INT64_MAX ? json_integer(p->max_ack_pending) : json_null(), "rate",
-                          p->settings.rate, "rate_now", p->bucket.rate_per_s, "tokens",
-                          limited ? json_integer(bucket_available(&p->bucket, now)) : json_null(), "ack_wait_ms",
-                          (json_int_t) (p->ack_wait_ns / 1000000), "paused",
-                          !p->paused ? NULL : p->settings.paused ? "settings" : "consumer");
+    json_t *o = json_pack(
+        "{s:s,s:b,s:o,s:o,s:I,s:I,s:I,s:o,s:f,s:f,s:o,s:I,s:s?}", "pool", p->name, "ready",
+        (int)p->ready, "pending", queues, "busy", f->busy >= 0 ? json_real(f->busy) : json_null(),
+        "demand", (json_int_t)metric_value(f->m_demand), "pulls", (json_int_t)p->demand.count,
+        "inflight", (json_int_t)p->inflight, "max_ack_pending",
+        p->max_ack_pending < INT64_MAX ? json_integer(p->max_ack_pending) : json_null(), "rate",
+        p->settings.rate, "rate_now", p->bucket.rate_per_s, "tokens",
+        limited ? json_integer(bucket_available(&p->bucket, now)) : json_null(), "ack_wait_ms",
+        (json_int_t)(p->ack_wait_ns / 1000000), "paused",
+        !p->paused           ? NULL
+        : p->settings.paused ? "settings"
+                             : "consumer");
     int64_t limit = adapt_limit(p);
     if (o != NULL)
         json_object_set_new(o, "inflight_limit", limit > 0 ? json_integer(limit) : json_null());
@@ -70,10 +78,13 @@ static json_t *head(struct dispatch *d, int part, int parts, json_t *pools)
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     int64_t host_ns = t.tv_sec * 1000000000LL + t.tv_nsec;
-    json_t *ahead = clock_is_set(&d->clock) ? json_integer((host_ns - clock_ax_ns(&d->clock)) / 1000000) : json_null();
-    return json_pack("{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o}", "program", "ax-dispatch", "name", d->instance, "version",
-                     AX_VERSION, "ready", (int) atomic_load(&d->is_ready), "part", part, "parts", parts,
-                     "clock_behind_ms", (json_int_t) (clock_behind_ns(&d->clock) / 1000000), "host_clock_ahead_ms",
+    json_t *ahead = clock_is_set(&d->clock)
+                        ? json_integer((host_ns - clock_ax_ns(&d->clock)) / 1000000)
+                        : json_null();
+    return json_pack("{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o}", "program", "ax-dispatch", "name",
+                     d->instance, "version", AX_VERSION, "ready", (int)atomic_load(&d->is_ready),
+                     "part", part, "parts", parts, "clock_behind_ms",
+                     (json_int_t)(clock_behind_ns(&d->clock) / 1000000), "host_clock_ahead_ms",
                      ahead, "pools", pools);
 }
 
@@ -90,8 +101,8 @@ static void say(struct dispatch *d, const char *reply, json_t *answer)
 
 static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     const char *reply = natsMsg_GetReply(msg);
     int64_t now = loop_now_ns(d->loop);

@@ -41,7 +41,8 @@ static void settle(struct line *l)
         may = has_room(g) && !answers_are_due(g, now);
         if (may && bucket_available(&g->bucket, now) < 1) {
             may = false;
-            loop_timer_start_ns(g->pool->dispatch->loop, &g->timer, bucket_wait_ns(&g->bucket, now), on_timer, g);
+            loop_timer_start_ns(g->pool->dispatch->loop, &g->timer, bucket_wait_ns(&g->bucket, now),
+                                on_timer, g);
         }
     }
     if (may)
@@ -69,8 +70,8 @@ static void drop(struct group *g)
     free(g);
 }
 
-/* Nothing of it is left: it goes, a while later and when its bucket is full, since one made anew is new to the turns and
- * starts with a full one. */
+/* Nothing of it is left: it goes, a while later and when its bucket is full, since one made anew is
+ * new to the turns and starts with a full one. */
 static void release(struct group *g)
 {
     if (g->runs > 0)
@@ -80,10 +81,11 @@ static void release(struct group *g)
         return;
     }
     int64_t now = now_ns(g), wait_ns = g->idle_ns + LINGER_NS - now;
-    bucket_set(&g->bucket, g->bucket.rate_per_s, g->bucket.burst, now); /* writes down what is there */
+    /* writes down what is there */
+    bucket_set(&g->bucket, g->bucket.rate_per_s, g->bucket.burst, now);
     double missing = g->bucket.rate_per_s > 0 ? g->bucket.burst - g->bucket.tokens : 0;
-    if (missing > 0 && missing / g->bucket.rate_per_s * 1e9 >= (double) wait_ns)
-        wait_ns = (int64_t) (missing / g->bucket.rate_per_s * 1e9) + 1;
+    if (missing > 0 && missing / g->bucket.rate_per_s * 1e9 >= (double)wait_ns)
+        wait_ns = (int64_t)(missing / g->bucket.rate_per_s * 1e9) + 1;
     if (wait_ns <= 0)
         drop(g);
     else
@@ -109,13 +111,13 @@ static struct group *get(struct pool *p, const char *name)
     HASH_FIND_STR(p->groups, name, g);
     if (g != NULL)
         return g;
-    g = calloc(1, sizeof *g);
+    g = calloc(1, sizeof(*g));
     if (g == NULL)
         return NULL;
     g->pool = p;
-    snprintf(g->name, sizeof g->name, "%s", name);
-    /* What it has started before we led we do not know, so its bucket was empty then, as the pool's; that of one that is not
-     * here for want of tasks has become full since. */
+    snprintf(g->name, sizeof(g->name), "%s", name);
+    /* What it has started before we led we do not know, so its bucket was empty then, as the
+     * pool's; that of one that is not here for want of tasks has become full since. */
     g->idle_ns = now_ns(g);
     bucket_init(&g->bucket, s->group_rate, s->group_burst, p->led_ns);
     HASH_ADD_STR(p->groups, name, g);
@@ -132,7 +134,7 @@ struct line *group_line(const struct group *g, const struct queue *q)
 
 static struct line *add_line_to(struct group *g, struct queue *q)
 {
-    struct line *l = calloc(1, sizeof *l);
+    struct line *l = calloc(1, sizeof(*l));
     if (l == NULL)
         return NULL;
     l->queue = q;
@@ -254,7 +256,7 @@ void line_remove(struct run *r)
 struct run *line_next(const struct queue *q)
 {
     struct turn *t = turns_next(&q->turns);
-    return t != NULL ? ((struct line *) ((char *) t - offsetof(struct line, turn)))->head : NULL;
+    return t != NULL ? ((struct line *)((char *)t - offsetof(struct line, turn)))->head : NULL;
 }
 
 void line_take(struct run *r)

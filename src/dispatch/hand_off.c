@@ -1,4 +1,5 @@
-/* From the staged list into AX_WORK: idempotency check, publish, and the answers to a repeated hand-off (rule 6). */
+/* From the staged list into AX_WORK: idempotency check, publish, and the answers to a repeated
+ * hand-off (rule 6). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,13 @@
 
 #define GET_WAIT_MS 5000
 #define AGAIN_MS 200
-#define ANSWER_MIN_NS 10000000LL   /* lets the smoothed time grow from nothing */
-#define ANSWER_MAX_NS 1000000000LL /* no road to a server usually takes longer: what does is held up */
-#define ANSWER_WEIGHT 16           /* of about so many hand-offs: one pause moves it little */
-#define WAKES_NS 60000000000LL     /* the former leader, if it was paused: what it records later is read within seconds */
+#define ANSWER_MIN_NS 10000000LL /* lets the smoothed time grow from nothing */
+#define ANSWER_MAX_NS \
+    1000000000LL         /* no road to a server usually takes longer: what does is held up */
+#define ANSWER_WEIGHT 16 /* of about so many hand-offs: one pause moves it little */
+#define WAKES_NS                                                                               \
+    60000000000LL /* the former leader, if it was paused: what it records later is read within \
+                     seconds */
 
 static void pump_soon(void *arg)
 {
@@ -77,18 +81,21 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
             filter_was_false(p->dispatch->filter);
         publish(r);
     } else if (err == AX_E_PROTOCOL && seq != 0) {
-        log_warn("unreadable idempotency record, task runs", "task=%s pool=%s", r->task.id, p->name);
+        log_warn("unreadable idempotency record, task runs", "task=%s pool=%s", r->task.id,
+                 p->name);
         publish(r);
     } else {
         put_back(r);
     }
 }
 
-/* One that was held up weighs no more than twice as long as they took so far: unanswered_are_due goes by it. */
+/* One that was held up weighs no more than twice as long as they took so far: unanswered_are_due
+ * goes by it. */
 static void learn_answer_time(const struct run *r)
 {
     struct pool *p = r->pool;
-    int64_t took_ns = loop_now_ns(p->dispatch->loop) - r->token_ns, most_ns = 2 * p->answer_ns + ANSWER_MIN_NS;
+    int64_t took_ns = loop_now_ns(p->dispatch->loop) - r->token_ns,
+            most_ns = 2 * p->answer_ns + ANSWER_MIN_NS;
     p->answer_ns += ((took_ns < most_ns ? took_ns : most_ns) - p->answer_ns) / ANSWER_WEIGHT;
     if (p->answer_ns > ANSWER_MAX_NS)
         p->answer_ns = ANSWER_MAX_NS;
@@ -102,7 +109,8 @@ static void on_puback(void *arg, const struct answer *a)
     if (run_is_gone(r))
         return;
     if (a->err != AX_OK) {
-        log_error("hand-off refused", "task=%s pool=%s err_code=%d", r->task.id, p->name, a->err_code);
+        log_error("hand-off refused", "task=%s pool=%s err_code=%d", r->task.id, p->name,
+                  a->err_code);
         put_back(r);
         return;
     }
@@ -117,8 +125,8 @@ static void on_puback(void *arg, const struct answer *a)
     run_set_work(r, a->seq);
     run_drop_content(r);
     if (a->duplicate) {
-        /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. The pull it was meant for waits
-         * on: the server had nothing to give it. */
+        /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. The pull it
+         * was meant for waits on: the server had nothing to give it. */
         demand_give_back(&p->demand, r->pull);
         r->pull = NULL;
         pool_pump(p);
@@ -160,7 +168,8 @@ static void publish_task(struct run *r, struct task *t)
     if (t->max_retry < 0)
         t->max_retry = p->settings.max_retry;
     ax_err err = task_to_msg(t, subject, reply, &msg);
-    if (err == AX_OK && (header_set(msg, HDR_MSG_ID, id) != NATS_OK || header_set(msg, HDR_LEASE, r->lease) != NATS_OK)) {
+    if (err == AX_OK && (header_set(msg, HDR_MSG_ID, id) != NATS_OK ||
+                         header_set(msg, HDR_LEASE, r->lease) != NATS_OK)) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
@@ -203,7 +212,8 @@ static void publish(struct run *r)
         return;
     }
     r->state = RUN_CHECKING;
-    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS, on_fetched, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS,
+                     on_fetched, r) != AX_OK)
         put_back(r);
 }
 
@@ -215,25 +225,27 @@ static void look_up_record(struct run *r)
         put_back(r);
 }
 
-/* A retry, and what comes again, may have been ended by another dispatcher just now: such are few, and always looked up. */
+/* A retry, and what comes again, may have been ended by another dispatcher just now: such are few,
+ * and always looked up. */
 static bool may_have_ended_elsewhere(const struct run *r)
 {
     return r->task.attempt > 1 || r->again;
 }
 
-/* Taken by ingress before this dispatcher led, and by the former leader, perhaps, although a server that was killed and has
- * forgotten that sends it as if it were new. */
+/* Taken by ingress before this dispatcher led, and by the former leader, perhaps, although a server
+ * that was killed and has forgotten that sends it as if it were new. */
 static bool is_from_before(const struct run *r)
 {
     return r->task.submitted < r->pool->ready_ns;
 }
 
-/* Its key may lie among the dead letters of those who led before, and it may itself, fed once more by such a server. For
- * the time of a lease the former leader may still have written. */
+/* Its key may lie among the dead letters of those who led before, and it may itself, fed once more
+ * by such a server. For the time of a lease the former leader may still have written. */
 static bool may_have_died_before(const struct run *r)
 {
     const struct pool *p = r->pool;
-    return p->letters && r->task.submitted < p->ready_ns + p->dispatch->options->lease_ttl_ms * 1000000;
+    return p->letters &&
+           r->task.submitted < p->ready_ns + p->dispatch->options->lease_ttl_ms * 1000000;
 }
 
 /* The former leader heard its ack, and may be able to record that only now. */
@@ -250,7 +262,8 @@ static bool may_have_ended(const struct run *r)
     struct page_name found[PAGE_CANDIDATES_MAX];
     uint32_t attempt;
     uint64_t work_seq;
-    return filter_check(d->filter, r->task.id, strlen(r->task.id)) || pool_was_acked(r->pool, r->task.id, &attempt, &work_seq) ||
+    return filter_check(d->filter, r->task.id, strlen(r->task.id)) ||
+           pool_was_acked(r->pool, r->task.id, &attempt, &work_seq) ||
            (!name_is_keyed(r->task.id) && page_index_find(d->recent, r->task.id, found) > 0);
 }
 
@@ -265,8 +278,8 @@ static void on_caught_up(void *arg)
         publish(r);
 }
 
-/* Its record may be in a page that another dispatcher wrote after we read the bucket: then that is read first, once for all
- * that wait for it. */
+/* Its record may be in a page that another dispatcher wrote after we read the bucket: then that is
+ * read first, once for all that wait for it. */
 static void look_up_ended(struct run *r)
 {
     if (!may_have_ended_elsewhere(r) && !may_be_recorded_now(r))
@@ -277,10 +290,11 @@ static void look_up_ended(struct run *r)
 
 enum dead { DEAD_NOT, DEAD_LET_WAIT, DEAD_KEY };
 
-/* Is its key dead? Another submission of it may be stored when the first has failed for good (it was on its way while that ran,
- * or stands under another priority), and so may the same one, or a retry, when the answer to its publish was lost. It must
- * not start: only what was brought back from this very letter does (ax dead retry, which removes the letter afterwards).
- * Letters without a message id are submissions that ingress refused: that key has not failed. */
+/* Is its key dead? Another submission of it may be stored when the first has failed for good (it
+ * was on its way while that ran, or stands under another priority), and so may the same one, or a
+ * retry, when the answer to its publish was lost. It must not start: only what was brought back
+ * from this very letter does (ax dead retry, which removes the letter afterwards). Letters without
+ * a message id are submissions that ingress refused: that key has not failed. */
 static enum dead is_dead(const struct run *r, const struct stored_msg *found)
 {
     const char *id = NULL, *submitted = NULL;
@@ -292,7 +306,8 @@ static enum dead is_dead(const struct run *r, const struct stored_msg *found)
     if (s != NATS_OK)
         return s == NATS_NO_MEMORY ? DEAD_LET_WAIT : DEAD_NOT;
     /* A letter that was put back by hand looks just so, and is about to be removed. */
-    bool by_hand = r->task.attempt == 1 && r->task.retried == 0 && strtoll(submitted, NULL, 10) == r->task.submitted;
+    bool by_hand = r->task.attempt == 1 && r->task.retried == 0 &&
+                   strtoll(submitted, NULL, 10) == r->task.submitted;
     return by_hand && !r->again ? DEAD_LET_WAIT : DEAD_KEY;
 }
 
@@ -330,19 +345,22 @@ static void on_dead_letter(void *arg, ax_err err, const struct stored_msg *found
     pool_pump(p);
 }
 
-/* It failed for good, but its queue message was not acked, and AX_WORK has forgotten its message id; or its key did. */
+/* It failed for good, but its queue message was not acked, and AX_WORK has forgotten its message
+ * id; or its key did. */
 static void look_up_dead_letter(struct run *r)
 {
     char subject[SUBJECT_MAX_CHARS];
     name_subject_dead(subject, r->pool->name, r->task.id);
-    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_letter, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS,
+                     on_dead_letter, r) != AX_OK)
         put_back(r);
 }
 
 void run_hand_off(struct run *r)
 {
     struct dispatch *d = r->pool->dispatch;
-    if (r->task.expires_ns != 0 && clock_is_set(&d->clock) && clock_ax_ns(&d->clock) >= r->task.expires_ns) {
+    if (r->task.expires_ns != 0 && clock_is_set(&d->clock) &&
+        clock_ax_ns(&d->clock) >= r->task.expires_ns) {
         give_back(r);
         run_bury(r, "expired");
         return;

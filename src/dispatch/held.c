@@ -1,5 +1,6 @@
-/* What the groups of a pool hold of a queue that is full, told to ingress every 100 ms (docs/design.md, "Sharing a
- * queue"). The leader knows it, since it holds all that waits while groups are there. */
+/* What the groups of a pool hold of a queue that is full, told to ingress every 100 ms
+ * (docs/design.md, "Sharing a queue"). The leader knows it, since it holds all that waits while
+ * groups are there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@ static void add(struct held *h, const char *name, int64_t runs)
 {
     if (runs <= 0)
         return;
-    snprintf(h->groups[h->count].group, sizeof h->groups[0].group, "%s", name);
-    h->groups[h->count++].held = (uint32_t) (runs < UINT32_MAX ? runs : UINT32_MAX);
+    snprintf(h->groups[h->count].group, sizeof(h->groups[0].group), "%s", name);
+    h->groups[h->count++].held = (uint32_t)(runs < UINT32_MAX ? runs : UINT32_MAX);
 }
 
 static void tell(struct queue *q)
@@ -31,25 +32,25 @@ static void tell(struct queue *q)
     struct pool *p = q->pool;
     struct group *g, *next;
     char subject[SUBJECT_MAX_CHARS];
-    struct held h = {.groups = calloc(HASH_COUNT(p->groups) + 1, sizeof *h.groups)};
+    struct held h = {.groups = calloc(HASH_COUNT(p->groups) + 1, sizeof(*h.groups))};
     size_t bytes;
     if (h.groups == NULL)
         return; /* without it the queue is first come, first served */
-    add(&h, "", (int64_t) HASH_CNT(by_seq, q->runs) - q->grouped);
+    add(&h, "", (int64_t)HASH_CNT(by_seq, q->runs) - q->grouped);
     HASH_ITER(hh, p->groups, g, next) {
         const struct line *l = group_line(g, q);
         add(&h, g->name, l != NULL ? l->runs : 0);
     }
     if (h.count > HELD_GROUPS_MAX) {
-        qsort(h.groups, h.count, sizeof *h.groups, by_held);
+        qsort(h.groups, h.count, sizeof(*h.groups), by_held);
         for (size_t i = HELD_GROUPS_MAX; i < h.count; i++)
             h.others += h.groups[i].held;
         h.count = HELD_GROUPS_MAX;
     }
     uint8_t *data = held_pack(&h, &bytes);
-    snprintf(subject, sizeof subject, HELD_PREFIX "%s.%s", q->priority, p->name);
+    snprintf(subject, sizeof(subject), HELD_PREFIX "%s.%s", q->priority, p->name);
     if (data != NULL)
-        natsConnection_Publish(p->dispatch->nc, subject, data, (int) bytes);
+        natsConnection_Publish(p->dispatch->nc, subject, data, (int)bytes);
     free(data);
     free(h.groups);
 }

@@ -1,6 +1,6 @@
-/* The keeper: a thread for the slow road. Creates streams and consumers that are missing, reads priorities and the age
- * of AX_WORK, on start, when told that something changed, and every few seconds. Blocking requests; the loop's lock is
- * taken only to hand over results. */
+/* The keeper: a thread for the slow road. Creates streams and consumers that are missing, reads
+ * priorities and the age of AX_WORK, on start, when told that something changed, and every few
+ * seconds. Blocking requests; the loop's lock is taken only to hand over results. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -16,15 +16,15 @@
 
 static void on_created(void *arg, const char *stream)
 {
-    (void) arg;
+    (void)arg;
     log_info("stream created", "stream=%s", stream);
 }
 
 static void on_repaired(void *arg, const char *what)
 {
-    (void) arg;
+    (void)arg;
     char buf[256];
-    log_info("consumer set up", "what=%s", log_quote(what, buf, sizeof buf));
+    log_info("consumer set up", "what=%s", log_quote(what, buf, sizeof(buf)));
 }
 
 static int64_t work_created(natsConnection *nc)
@@ -32,7 +32,8 @@ static int64_t work_created(natsConnection *nc)
     char *reply = NULL;
     int err_code = 0;
     int64_t ns = 0;
-    if (provision_api(nc, "STREAM.INFO." STREAM_WORK, "", WAIT_MS, &reply, &err_code, NULL) != AX_OK)
+    if (provision_api(nc, "STREAM.INFO." STREAM_WORK, "", WAIT_MS, &reply, &err_code, NULL) !=
+        AX_OK)
         return 0;
     json_t *root = json_loads(reply, 0, NULL);
     const char *created = json_string_value(json_object_get(root, "created"));
@@ -57,14 +58,16 @@ static void keep_pools(struct dispatch *d, const struct priorities *ps)
     char name[NAME_MAX_CHARS + 1];
     struct problem p;
     loop_enter(d->loop);
-    struct pool *pool = d->pools; /* pools are only ever added, at the front, and live as long as the process */
+    /* pools are only ever added, at the front, and live as long as the process */
+    struct pool *pool = d->pools;
     loop_leave(d->loop);
     for (; pool != NULL && !over(d); pool = pool->next) {
-        memcpy(name, pool->name, sizeof name);
+        memcpy(name, pool->name, sizeof(name));
         ax_err err = provision_pool(d->nc, ps, name, on_repaired, NULL, &p);
         if (err != AX_OK) {
             char buf[256];
-            log_warn("pool not provisioned", "pool=%s error=%s", name, log_quote(p.text, buf, sizeof buf));
+            log_warn("pool not provisioned", "pool=%s error=%s", name,
+                     log_quote(p.text, buf, sizeof(buf)));
             continue;
         }
         loop_enter(d->loop);
@@ -79,12 +82,14 @@ static void round_once(struct dispatch *d)
     struct priorities ps;
     struct problem p = {0};
     char buf[256];
-    ax_err err = provision_streams(d->nc, (int) d->options->replicas, &d->keeper_seen, on_created, NULL, &p);
+    ax_err err = provision_streams(d->nc, (int)d->options->replicas, &d->keeper_seen, on_created,
+                                   NULL, &p);
     if (err == AX_OK)
         err = provision_priorities(d->nc, &ps, &p);
     int64_t created = err == AX_OK ? work_created(d->nc) : 0;
     if (err != AX_OK || created == 0) {
-        log_warn("JetStream not ready", "error=%s", log_quote(err != AX_OK ? p.text : "no AX_WORK", buf, sizeof buf));
+        log_warn("JetStream not ready", "error=%s",
+                 log_quote(err != AX_OK ? p.text : "no AX_WORK", buf, sizeof(buf)));
         return;
     }
     loop_enter(d->loop);

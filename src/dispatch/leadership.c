@@ -11,7 +11,7 @@
 #include "dispatch/pool.h"
 #include "dispatch/spread.h"
 
-#define MARGIN_PARTS 10         /* of the ttl: stop this much before others may start */
+#define MARGIN_PARTS 10 /* of the ttl: stop this much before others may start */
 #define LEAVING_MAX_NS 2000000000LL
 
 static struct dispatch *dispatch_of(const struct leadership *l)
@@ -51,12 +51,14 @@ static void lose(struct leadership *l, const char *why)
 
 /* ---- reading ---- */
 
-/* Since when has what we read stood there? If it is what we heard last, since then; else we only know of now. */
+/* Since when has what we read stood there? If it is what we heard last, since then; else we only
+ * know of now. */
 static void note_stored(struct leadership *l, const struct lease *x, uint64_t seq, int64_t now)
 {
     bool same = l->known && seq == l->seq;
     if (!same && seq != l->seq) {
-        bool heard = strcmp(l->heard.holder, x->holder) == 0 && l->heard.renewed_ns == x->renewed_ns && l->heard_ns != 0;
+        bool heard = strcmp(l->heard.holder, x->holder) == 0 &&
+                     l->heard.renewed_ns == x->renewed_ns && l->heard_ns != 0;
         l->seen_ns = heard ? l->heard_ns : now;
     }
     l->stored = *x;
@@ -70,15 +72,17 @@ static void on_read(void *arg, ax_err err, const struct stored_msg *found)
     struct lease x = {0};
     int64_t now = loop_now_ns(dispatch_of(l)->loop);
     l->pending = false;
-    log_debug("lease read", "pool=%s found=\"%s\" seq=%" PRIu64 " known_seq=%" PRIu64, l->pool->name, ax_err_text(err),
-              err == AX_OK ? found->seq : 0, l->seq);
+    log_debug("lease read", "pool=%s found=\"%s\" seq=%" PRIu64 " known_seq=%" PRIu64,
+              l->pool->name, ax_err_text(err), err == AX_OK ? found->seq : 0, l->seq);
     if (err != AX_OK && err != AX_E_NOT_FOUND)
         return; /* asked again at the next tick */
     uint64_t seq = err == AX_OK ? found->seq : 0;
     if (err == AX_OK)
         clock_learn(&dispatch_of(l)->clock, found->time_ns);
-    if (err == AX_OK)
-        err = lease_unpack(&x, natsMsg_GetData(found->msg), (size_t) natsMsg_GetDataLength(found->msg));
+    if (err == AX_OK) {
+        err = lease_unpack(&x, natsMsg_GetData(found->msg),
+                           (size_t)natsMsg_GetDataLength(found->msg));
+    }
     if (err == AX_E_NOMEM)
         return; /* free it must not seem */
     if (err != AX_OK)
@@ -95,7 +99,8 @@ static void read_stored(struct leadership *l)
     char subject[SUBJECT_MAX_CHARS];
     lease_subject(subject, l->pool->name);
     int64_t wait_ms = dispatch_of(l)->options->lease_ttl_ms / LEASE_RENEWALS;
-    l->pending = pipeline_get(dispatch_of(l)->pipeline, STREAM_LEASES, subject, 0, wait_ms, on_read, l) == AX_OK;
+    l->pending = pipeline_get(dispatch_of(l)->pipeline, STREAM_LEASES, subject, 0, wait_ms, on_read,
+                              l) == AX_OK;
 }
 
 /* ---- writing ---- */
@@ -111,16 +116,17 @@ static bool write_lease(struct leadership *l, const char *holder, pipeline_cb cb
     struct lease x = {.ttl_ms = d->options->lease_ttl_ms};
     if (pipeline_reserve(d->pipeline, reply) != AX_OK)
         return false;
-    snprintf(x.holder, sizeof x.holder, "%s", holder);
-    snprintf(x.pool, sizeof x.pool, "%s", l->pool->name);
+    snprintf(x.holder, sizeof(x.holder), "%s", holder);
+    snprintf(x.pool, sizeof(x.pool), "%s", l->pool->name);
     x.epoch = leads(l) ? l->sent.epoch : l->seq + 1;
     x.renewed_ns = now_ax > l->sent.renewed_ns ? now_ax : l->sent.renewed_ns + 1;
     lease_subject(subject, l->pool->name);
-    snprintf(expected, sizeof expected, "%" PRIu64, l->seq);
-    snprintf(ttl, sizeof ttl, "%" PRId64 "s", (x.ttl_ms + 999) / 1000);
-    int n = (int) lease_pack(&x, buf);
-    if (natsMsg_Create(&msg, subject, reply, (const char *) buf, n) == NATS_OK &&
-        (header_set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK || header_set(msg, HDR_TTL, ttl) != NATS_OK)) {
+    snprintf(expected, sizeof(expected), "%" PRIu64, l->seq);
+    snprintf(ttl, sizeof(ttl), "%" PRId64 "s", (x.ttl_ms + 999) / 1000);
+    int n = (int)lease_pack(&x, buf);
+    if (natsMsg_Create(&msg, subject, reply, (const char *)buf, n) == NATS_OK &&
+        (header_set(msg, HDR_EXPECT_SUBJECT_SEQ, expected) != NATS_OK ||
+         header_set(msg, HDR_TTL, ttl) != NATS_OK)) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
@@ -129,7 +135,8 @@ static bool write_lease(struct leadership *l, const char *holder, pipeline_cb cb
     FAULT_IF(holder[0] != '\0' && !leads(l), "lease.take.before");
     l->sent = x;
     l->sent_ns = loop_now_ns(d->loop);
-    l->pending = pipeline_publish(d->pipeline, reply, msg, x.ttl_ms / LEASE_RENEWALS, cb, l) == AX_OK;
+    l->pending = pipeline_publish(d->pipeline, reply, msg, x.ttl_ms / LEASE_RENEWALS, cb, l) ==
+                 AX_OK;
     return l->pending;
 }
 
@@ -211,7 +218,8 @@ bool leadership_counts(const struct leadership *l)
 
 int64_t leadership_free_since(const struct leadership *l)
 {
-    /* Ours without our leading it: the write that took it was stored and its answer lost, or its time had run out. */
+    /* Ours without our leading it: the write that took it was stored and its answer lost, or its
+     * time had run out. */
     if (l->stored.holder[0] == '\0' || is_ours(l, &l->stored))
         return l->seen_ns;
     return (l->seen_ns > l->heard_ns ? l->seen_ns : l->heard_ns) + l->stored.ttl_ms * 1000000;
@@ -227,7 +235,8 @@ static void tick_held(struct leadership *l, int64_t now)
 {
     if (l->pending)
         return;
-    if (l->state == LEADERSHIP_LEAVING && (pool_is_quiet(l->pool) || now - l->left_ns >= LEAVING_MAX_NS)) {
+    if (l->state == LEADERSHIP_LEAVING &&
+        (pool_is_quiet(l->pool) || now - l->left_ns >= LEAVING_MAX_NS)) {
         if (l->known)
             give_up(l);
         else
@@ -246,10 +255,12 @@ static void tick_none(struct leadership *l, int64_t now)
     if (!l->known) {
         read_stored(l);
     } else if (now >= leadership_free_since(l)) {
-        /* What was heard last may have been refused: what is stored decides, and it has to be a fresh look. */
+        /* What was heard last may have been refused: what is stored decides, and it has to be a
+         * fresh look. */
         if (l->read_ns < leadership_free_since(l))
             read_stored(l);
-        else if (spread_wants(dispatch_of(l), l, now) && write_lease(l, dispatch_of(l)->instance, on_taken))
+        else if (spread_wants(dispatch_of(l), l, now) &&
+                 write_lease(l, dispatch_of(l)->instance, on_taken))
             set_state(l, LEADERSHIP_ASKING);
     }
 }
@@ -293,6 +304,6 @@ void leadership_leave(struct leadership *l)
 
 void leadership_init(struct leadership *l, struct pool *p)
 {
-    memset(l, 0, sizeof *l);
+    memset(l, 0, sizeof(*l));
     l->pool = p;
 }

@@ -1,4 +1,5 @@
-/* What the dispatcher overhears: pulls, receipts, advisories, pool settings. Hints, every one of which may be lost. */
+/* What the dispatcher overhears: pulls, receipts, advisories, pool settings. Hints, every one of
+ * which may be lost. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +15,13 @@
 
 static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     struct pull_request r;
     char name[NAME_MAX_CHARS + 1];
     if (pull_parse_subject(natsMsg_GetSubject(msg), name) &&
-        pull_parse(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &r)) {
+        pull_parse(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &r)) {
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL)
             pool_on_pull(p, &r);
@@ -30,14 +31,14 @@ static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, voi
 
 static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     struct ack_subject s;
     struct ack_payload a;
     struct pull_request r;
     if (ack_parse_subject(natsMsg_GetSubject(msg), &s) && strcmp(s.stream, STREAM_WORK) == 0) {
-        ack_parse_payload(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &a);
+        ack_parse_payload(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
             pool_on_receipt(p, s.stream_seq, s.timestamp_ns, &a);
@@ -48,14 +49,15 @@ static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void
     natsMsg_Destroy(msg);
 }
 
-static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
+                              void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
-    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), 0, NULL);
+    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
     const char *consumer = json_string_value(json_object_get(root, "consumer"));
-    uint64_t seq = (uint64_t) json_integer_value(json_object_get(root, "stream_seq"));
+    uint64_t seq = (uint64_t)json_integer_value(json_object_get(root, "stream_seq"));
     if (consumer != NULL && seq != 0) {
         struct pool *p = dispatch_pool(d, consumer);
         if (p != NULL)
@@ -68,8 +70,8 @@ static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg
 /* An operator paused or resumed a consumer of AX_WORK: its info tells which. */
 static void on_pause(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
     if (p != NULL && p->ready)
         pool_read_info(p);
@@ -79,20 +81,21 @@ static void on_pause(natsConnection *nc, natsSubscription *sub, natsMsg *msg, vo
 /* Streams or consumers were created, changed or deleted. */
 static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     dispatch_kick(closure);
     natsMsg_Destroy(msg);
 }
 
 static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     const char *subject = natsMsg_GetSubject(msg), *expected = NULL;
     bool conditional = natsMsgHeader_Get(msg, HDR_EXPECT_SUBJECT_SEQ, &expected) == NATS_OK;
-    /* A conditional publish is heard whether the bucket takes it or not (adding a pool that is there): look. */
+    /* A conditional publish is heard whether the bucket takes it or not (adding a pool that is
+     * there): look. */
     if (conditional)
         dispatch_look_pools(d);
     if (!conditional || dispatch_pool(d, subject + strlen(POOLS_PREFIX)) == NULL)
@@ -102,8 +105,8 @@ static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
 
 static void on_lease(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     spread_heard(closure, natsMsg_GetSubject(msg), msg);
     natsMsg_Destroy(msg);
 }
@@ -111,8 +114,8 @@ static void on_lease(natsConnection *nc, natsSubscription *sub, natsMsg *msg, vo
 /* A queue is full: whoever leads a pool with groups in it says what they hold. */
 static void on_refused(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     if (pressure_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool)) {
@@ -125,19 +128,19 @@ static void on_refused(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
 /* ax.acked.<pool>: of a pool that changes hands. What we say ourselves comes back, and is known. */
 static void on_acked(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(ACKED_PREFIX));
     if (p != NULL)
-        pool_on_acked(p, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg));
+        pool_on_acked(p, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg));
     natsMsg_Destroy(msg);
 }
 
 /* ax.worker.<pool>.<worker>: only who leads the pool has a use for it. */
 static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     char name[NAME_MAX_CHARS + 1], worker[WORKER_NAME_MAX_CHARS + 1];
     const char *schema = NULL;
@@ -145,7 +148,8 @@ static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL && p->led) {
             natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
-            adapt_report(p, worker, schema, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg));
+            adapt_report(p, worker, schema, natsMsg_GetData(msg),
+                         (size_t)natsMsg_GetDataLength(msg));
         }
     }
     natsMsg_Destroy(msg);
@@ -154,14 +158,14 @@ static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
 /* ax.cancel.<pool>.<id>. A pool that is not ours is another dispatcher's to answer for. */
 static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct dispatch *d = closure;
     char name[NAME_MAX_CHARS + 1];
     const char *rest = natsMsg_GetSubject(msg) + strlen(CANCEL_PREFIX);
     const char *dot = strchr(rest, '.');
-    if (dot != NULL && name_is_valid_n(rest, (size_t) (dot - rest)) && name_is_task_id(dot + 1)) {
-        snprintf(name, sizeof name, "%.*s", (int) (dot - rest), rest);
+    if (dot != NULL && name_is_valid_n(rest, (size_t)(dot - rest)) && name_is_task_id(dot + 1)) {
+        snprintf(name, sizeof(name), "%.*s", (int)(dot - rest), rest);
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL && p->ready && seen_suffices(p))
             cancel_start(p, dot + 1, natsMsg_GetReply(msg));
@@ -189,8 +193,9 @@ ax_err listen_start(struct dispatch *d)
         {WORKER_PREFIX "*.*", on_report},
         {ACKED_PREFIX "*", on_acked},
     };
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler, d);
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler,
+                                    d);
         if (err != AX_OK)
             return err;
     }

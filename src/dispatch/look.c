@@ -4,7 +4,8 @@
  *   there, delivered, ack wait not over     renew
  *   there, delivered, ack wait over         timed out
  *   gone, AX_WORK recreated meanwhile       hand off again
- *   gone, queue message still stored        a worker finished it (or terminated it, if AX_EVENTS says so)
+ *   gone, queue message still stored        a worker finished it (or terminated it, if AX_EVENTS
+ *   says so)
  *   gone, queue message gone                somebody else ended it: forget it */
 #include <inttypes.h>
 #include <jansson.h>
@@ -32,7 +33,7 @@ static void undecided(struct run *r)
 static bool receipt_came(struct run *r)
 {
     struct early *e = NULL;
-    HASH_FIND(hh, r->pool->early, &r->work_seq, sizeof r->work_seq, e);
+    HASH_FIND(hh, r->pool->early, &r->work_seq, sizeof(r->work_seq), e);
     if (e == NULL)
         return false;
     undecided(r);
@@ -43,7 +44,7 @@ static json_t *load(const struct answer *a)
 {
     if (a->err != AX_OK)
         return NULL;
-    return json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+    return json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
 }
 
 /* ---- gone: terminated? ---- */
@@ -73,8 +74,10 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
         return;
     if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
         FAULT("look.ended-elsewhere");
-        /* Recorded, most likely, by another dispatcher, after we had read the bucket. "Maybe" costs one read. */
-        filter_add(p->dispatch->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&p->dispatch->clock));
+        /* Recorded, most likely, by another dispatcher, after we had read the bucket. "Maybe" costs
+         * one read. */
+        filter_add(p->dispatch->filter, r->task.id, strlen(r->task.id),
+                   clock_ax_ns(&p->dispatch->clock));
         run_vanished(r);
         pool_pump(p);
     } else if (err == AX_OK) {
@@ -92,20 +95,24 @@ static void on_stream_info(void *arg, const struct answer *a)
     json_t *root = load(a);
     const char *created = json_string_value(json_object_get(root, "created"));
     bool ok = created != NULL && clock_parse_rfc3339(created, &created_ns);
-    uint64_t last_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "state"), "last_seq"));
+    uint64_t last_seq = (uint64_t)json_integer_value(
+        json_object_get(json_object_get(root, "state"), "last_seq"));
     json_decref(root);
     if (run_is_gone(r) || receipt_came(r))
         return;
-    /* A node that slept and still believes that it leads knows nothing of what was stored meanwhile. */
+    /* A node that slept and still believes that it leads knows nothing of what was stored
+     * meanwhile. */
     if (!ok || (created_ns == r->epoch_ns && last_seq < r->work_seq)) {
         undecided(r);
     } else if (created_ns != r->epoch_ns) {
-        /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off again. */
+        /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off
+         * again. */
         log_warn("hand-off lost with its stream, again", "task=%s pool=%s", r->task.id, p->name);
         FAULT("look.recreated");
         run_lose(r);
         dispatch_set_epoch(p->dispatch, created_ns);
-    } else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_queue_message, r) != AX_OK) {
+    } else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                            on_queue_message, r) != AX_OK) {
         undecided(r);
     }
 }
@@ -119,8 +126,9 @@ static void on_consumer_info(void *arg, const struct answer *a)
     json_t *root = load(a);
     json_t *delivered = json_object_get(root, "delivered");
     bool ok = delivered != NULL;
-    uint64_t seq = (uint64_t) json_integer_value(json_object_get(delivered, "stream_seq"));
-    int64_t ack_wait = json_integer_value(json_object_get(json_object_get(root, "config"), "ack_wait"));
+    uint64_t seq = (uint64_t)json_integer_value(json_object_get(delivered, "stream_seq"));
+    int64_t ack_wait = json_integer_value(
+        json_object_get(json_object_get(root, "config"), "ack_wait"));
     json_decref(root);
     if (run_is_gone(r) || receipt_came(r))
         return;
@@ -148,12 +156,14 @@ static void on_work_message(void *arg, ax_err err, const struct stored_msg *foun
     if (run_is_gone(r) || receipt_came(r))
         return;
     /* A recreated stream may have another task under the same sequence. */
-    bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) && strcmp(s.id, r->task.id) == 0;
+    bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) &&
+                 strcmp(s.id, r->task.id) == 0;
     if (there) {
-        snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
+        snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
         err = pipeline_request(d->pipeline, api, NULL, 0, WAIT_MS, on_consumer_info, r);
     } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
-        err = pipeline_request(d->pipeline, "$JS.API.STREAM.INFO." STREAM_WORK, NULL, 0, WAIT_MS, on_stream_info, r);
+        err = pipeline_request(d->pipeline, "$JS.API.STREAM.INFO." STREAM_WORK, NULL, 0, WAIT_MS,
+                               on_stream_info, r);
     }
     if (err != AX_OK)
         undecided(r);
@@ -181,13 +191,15 @@ void run_look_after(struct run *r)
         return;
     }
     r->state = RUN_LOOKING;
-    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS, on_still_queued, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                     on_still_queued, r) != AX_OK)
         r->state = RUN_RUNNING;
 }
 
 void run_look(struct run *r)
 {
     r->state = RUN_LOOKING;
-    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->work_seq, WAIT_MS, on_work_message, r) != AX_OK)
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->work_seq, WAIT_MS,
+                     on_work_message, r) != AX_OK)
         undecided(r);
 }

@@ -31,14 +31,15 @@ struct drain {
 static void on_drain(void *arg)
 {
     struct drain *w = arg;
-    if ((spread_has_left(w->d) && pipeline_inflight(w->d->pipeline) == 0) || loop_now_ns(w->d->loop) >= w->until_ns)
+    if ((spread_has_left(w->d) && pipeline_inflight(w->d->pipeline) == 0) ||
+        loop_now_ns(w->d->loop) >= w->until_ns)
         loop_stop(w->d->loop);
     else
         loop_timer_start(w->d->loop, &w->timer, DRAIN_CHECK_MS, on_drain, w);
 }
 
-/* No new hand-offs; what is being written gets its answer, so that a stop leaves nothing to be looked at; then others may
- * lead. */
+/* No new hand-offs; what is being written gets its answer, so that a stop leaves nothing to be
+ * looked at; then others may lead. */
 static void drain(struct dispatch *d)
 {
     struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
@@ -63,16 +64,17 @@ int main(int argc, char **argv)
     if (err == AX_E_CLOSED)
         return 0;
     if (err != AX_OK || first < argc) {
-        fprintf(stderr, "ax-dispatch: %s\n", err != AX_OK ? p.text : "takes no arguments; see --help");
+        fprintf(stderr, "ax-dispatch: %s\n",
+                err != AX_OK ? p.text : "takes no arguments; see --help");
         return 2;
     }
-    log_init("ax-dispatch", (enum log_level) log_level_parse(o.log_level));
+    log_init("ax-dispatch", (enum log_level)log_level_parse(o.log_level));
     loop_block_signals();
     static struct dispatch dispatch;
     struct dispatch *d = &dispatch;
     err = dispatch_start(d, &o, &p);
     if (err == AX_OK && o.http_port != 0)
-        err = http_start(&http, o.http_bind, (int) o.http_port, is_ready, d, &p);
+        err = http_start(&http, o.http_bind, (int)o.http_port, is_ready, d, &p);
     if (err != AX_OK) {
         fprintf(stderr, "ax-dispatch: %s\n", p.text);
         _exit(1); /* threads of nats.c may be running: nothing of ours needs an orderly end yet */

@@ -15,7 +15,8 @@
 #define CHECK_NS 2000000000LL /* how long somebody is waited for before he is looked for */
 #define CHECKS_MAX 64         /* under way */
 
-/* What is read: AX_LATER, then the queues, in the order in which a retry moves, so that it cannot slip past. */
+/* What is read: AX_LATER, then the queues, in the order in which a retry moves, so that it cannot
+ * slip past. */
 struct survey {
     struct pool *pool;
     struct reader *reader;
@@ -50,9 +51,10 @@ static void link_place(struct place *s)
             before = before->next;
         after = before != NULL ? before->prev : l->last;
     } else {
-        while (after != NULL && is_before(s, after))
+        while (after != NULL && is_before(s, after)) {
             after = after->prev;
-        before = after != NULL ? after->next : l->first;
+            before = after != NULL ? after->next : l->first;
+        }
     }
     s->prev = after;
     s->next = before;
@@ -64,15 +66,15 @@ static struct place *put_place(struct line *l, uint64_t seq, bool retry)
 {
     struct queue *q = l->queue;
     struct place *s = NULL;
-    HASH_FIND(hh, q->places, &seq, sizeof seq, s);
+    HASH_FIND(hh, q->places, &seq, sizeof(seq), s);
     if (s == NULL) {
-        s = calloc(1, sizeof *s);
+        s = calloc(1, sizeof(*s));
         if (s == NULL)
             return NULL;
         s->seq = seq;
         s->retry = retry;
         s->line = l;
-        HASH_ADD(hh, q->places, seq, sizeof s->seq, s);
+        HASH_ADD(hh, q->places, seq, sizeof(s->seq), s);
         link_place(s);
     }
     s->survey = q->pool->surveys;
@@ -100,10 +102,12 @@ static void block(struct line *l, const char *id, bool again)
 {
     struct blocker *b = find_blocker(l, id);
     if (b == NULL) {
-        b = calloc(1, sizeof *b);
-        if (b == NULL)
-            memory_fatal("what holds up an ordered group"); /* those behind it would overtake it */
-        snprintf(b->id, sizeof b->id, "%s", id);
+        b = calloc(1, sizeof(*b));
+        if (b == NULL) {
+            /* those behind it would overtake it */
+            memory_fatal("what holds up an ordered group");
+        }
+        snprintf(b->id, sizeof(b->id), "%s", id);
         HASH_ADD_STR(l->blockers, id, b);
         l->blocking++;
         l->stuck_ns = loop_now_ns(l->queue->pool->dispatch->loop);
@@ -134,7 +138,8 @@ static void let_go(struct line *l)
 {
     struct pool *p = l->queue->pool;
     struct place *s = l->first;
-    if (!p->order_known || l->released > 0 || s == NULL || s->run == NULL || s->run->state != RUN_STAGED)
+    if (!p->order_known || l->released > 0 || s == NULL || s->run == NULL ||
+        s->run->state != RUN_STAGED)
         return;
     struct blocker *b = find_blocker(l, s->run->task.id);
     if (l->blocking > 0 && (b == NULL || b->ended))
@@ -233,7 +238,8 @@ static void take(struct pool *p, const char *subject, uint64_t seq, natsMsg *msg
     struct task_subject names;
     struct task t = {0};
     const char *ordered = NULL;
-    if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) != NATS_OK || !name_parse_task_subject(subject, &names) ||
+    if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) != NATS_OK ||
+        !name_parse_task_subject(subject, &names) ||
         task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return;
     struct queue *q = pool_queue(p, names.priority);
@@ -248,7 +254,7 @@ static void take(struct pool *p, const char *subject, uint64_t seq, natsMsg *msg
 static void on_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
     struct survey *s = arg;
-    (void) time_ns;
+    (void)time_ns;
     take(s->pool, subject, seq, msg);
 }
 
@@ -298,14 +304,15 @@ static void read_next(struct survey *s)
         return;
     }
     if (s->next == 0)
-        snprintf(filter, sizeof filter, "ax.*.*.%s.>", p->name);
+        snprintf(filter, sizeof(filter), "ax.*.*.%s.>", p->name);
     else {
         struct queue *q = p->queues[s->next - 1];
         stream = q->stream;
-        snprintf(filter, sizeof filter, "ax.queue.%s.%s.>", q->priority, p->name);
+        snprintf(filter, sizeof(filter), "ax.queue.%s.%s.>", q->priority, p->name);
     }
     s->next++;
-    if (reader_start(&s->reader, d->nc, d->pipeline, d->loop, stream, filter, 1, &events) != AX_OK) {
+    if (reader_start(&s->reader, d->nc, d->pipeline, d->loop, stream, filter, 1, &events) !=
+        AX_OK) {
         p->survey = NULL;
         free(s);
         loop_timer_start(d->loop, &p->survey_timer, SURVEY_AGAIN_MS, on_survey_timer, p);
@@ -314,7 +321,7 @@ static void read_next(struct survey *s)
 
 static void on_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void) last_seq;
+    (void)last_seq;
     struct survey *s = arg;
     s->reader = NULL;
     if (err != AX_OK)
@@ -325,10 +332,12 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
 static void on_survey_timer(void *arg)
 {
     struct pool *p = arg;
-    struct survey *s = p->ready && p->survey == NULL ? calloc(1, sizeof *s) : NULL;
+    struct survey *s = p->ready && p->survey == NULL ? calloc(1, sizeof(*s)) : NULL;
     if (s == NULL) {
-        if (p->led && p->survey == NULL)
-            loop_timer_start(p->dispatch->loop, &p->survey_timer, SURVEY_AGAIN_MS, on_survey_timer, p);
+        if (p->led && p->survey == NULL) {
+            loop_timer_start(p->dispatch->loop, &p->survey_timer, SURVEY_AGAIN_MS, on_survey_timer,
+                             p);
+        }
         return;
     }
     s->pool = p;
@@ -338,12 +347,14 @@ static void on_survey_timer(void *arg)
     read_next(s);
 }
 
-/* A little later, for all that is doubted by then. Not before AX_WORK is adopted: a retry moves from there to AX_LATER. */
+/* A little later, for all that is doubted by then. Not before AX_WORK is adopted: a retry moves
+ * from there to AX_LATER. */
 static void start_survey(struct pool *p)
 {
-    if (p->survey_timer.heap_index == 0)
-        loop_timer_start(p->dispatch->loop, &p->survey_timer, p->surveys == p->led_surveys ? 0 : SURVEY_AGAIN_MS,
-                         on_survey_timer, p);
+    if (p->survey_timer.heap_index == 0) {
+        loop_timer_start(p->dispatch->loop, &p->survey_timer,
+                         p->surveys == p->led_surveys ? 0 : SURVEY_AGAIN_MS, on_survey_timer, p);
+    }
 }
 
 void ordered_doubt(struct queue *q)
@@ -400,7 +411,8 @@ void ordered_forget(struct pool *p)
 
 struct check {
     struct pool *pool;
-    uint32_t leading; /* the surveys there had been when we began to lead: another leadership, another order */
+    /* the surveys there had been when we began to lead: another leadership, another order */
+    uint32_t leading;
     char priority[NAME_MAX_CHARS + 1];
     char group[GROUP_MAX_BYTES + 1];
     char id[TASK_ID_CHARS + 1]; /* of a blocker; "": a place */
@@ -413,7 +425,8 @@ static struct line *line_of(const struct check *c)
     struct queue *q = pool_queue(p, c->priority);
     struct group *g = NULL;
     HASH_FIND_STR(p->groups, c->group, g);
-    return p->led && p->led_surveys == c->leading && q != NULL && g != NULL ? group_line(g, q) : NULL;
+    return p->led && p->led_surveys == c->leading && q != NULL && g != NULL ? group_line(g, q)
+                                                                            : NULL;
 }
 
 static void conclude(struct check *c, bool gone)
@@ -427,7 +440,7 @@ static void conclude(struct check *c, bool gone)
         if (r == NULL)
             unblock(l, c->id);
     } else if (l != NULL && gone) {
-        HASH_FIND(hh, l->queue->places, &c->seq, sizeof c->seq, s);
+        HASH_FIND(hh, l->queue->places, &c->seq, sizeof(c->seq), s);
         if (s != NULL && s->run == NULL && !s->ended)
             free_place(s);
     }
@@ -438,19 +451,20 @@ static void conclude(struct check *c, bool gone)
 
 static void on_queue_looked(void *arg, ax_err err, const struct stored_msg *found)
 {
-    (void) found;
+    (void)found;
     conclude(arg, err == AX_E_NOT_FOUND);
 }
 
 static void on_later_looked(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct check *c = arg;
-    (void) found;
+    (void)found;
     char subject[SUBJECT_MAX_CHARS];
     const struct queue *q = pool_queue(c->pool, c->priority);
     name_subject(subject, "queue", c->priority, c->pool->name, c->id);
     if (err != AX_E_NOT_FOUND || q == NULL ||
-        pipeline_get(c->pool->dispatch->pipeline, q->stream, subject, 0, WAIT_MS, on_queue_looked, c) != AX_OK)
+        pipeline_get(c->pool->dispatch->pipeline, q->stream, subject, 0, WAIT_MS, on_queue_looked,
+                     c) != AX_OK)
         conclude(c, false);
 }
 
@@ -458,25 +472,27 @@ static void check(struct line *l)
 {
     struct pool *p = l->queue->pool;
     struct blocker *b, *next;
-    struct check *c = calloc(1, sizeof *c);
+    struct check *c = calloc(1, sizeof(*c));
     char subject[SUBJECT_MAX_CHARS];
     ax_err err = AX_E_NOMEM;
     if (c == NULL)
         return;
     c->pool = p;
     c->leading = p->led_surveys;
-    snprintf(c->priority, sizeof c->priority, "%s", l->queue->priority);
-    snprintf(c->group, sizeof c->group, "%s", l->group->name);
+    snprintf(c->priority, sizeof(c->priority), "%s", l->queue->priority);
+    snprintf(c->group, sizeof(c->group), "%s", l->group->name);
     HASH_ITER(hh, l->blockers, b, next) {
         if (!b->ended && c->id[0] == '\0')
-            snprintf(c->id, sizeof c->id, "%s", b->id);
+            snprintf(c->id, sizeof(c->id), "%s", b->id);
     }
     if (c->id[0] != '\0') {
-        snprintf(subject, sizeof subject, "ax.*.*.%s.%s", p->name, c->id);
-        err = pipeline_get(p->dispatch->pipeline, STREAM_LATER, subject, 0, WAIT_MS, on_later_looked, c);
+        snprintf(subject, sizeof(subject), "ax.*.*.%s.%s", p->name, c->id);
+        err = pipeline_get(p->dispatch->pipeline, STREAM_LATER, subject, 0, WAIT_MS,
+                           on_later_looked, c);
     } else if (l->first != NULL && l->first->run == NULL) {
         c->seq = l->first->seq;
-        err = pipeline_get(p->dispatch->pipeline, l->queue->stream, NULL, c->seq, WAIT_MS, on_queue_looked, c);
+        err = pipeline_get(p->dispatch->pipeline, l->queue->stream, NULL, c->seq, WAIT_MS,
+                           on_queue_looked, c);
     }
     if (err != AX_OK)
         free(c);
@@ -492,7 +508,8 @@ void ordered_tick(struct pool *p)
         return;
     HASH_ITER(hh, p->groups, g, next) {
         for (struct line *l = g->lines; l != NULL; l = l->next) {
-            bool stuck = l->released == 0 && (l->blocking > 0 || (l->first != NULL && l->first->run == NULL));
+            bool stuck = l->released == 0 &&
+                         (l->blocking > 0 || (l->first != NULL && l->first->run == NULL));
             if (stuck && now - l->stuck_ns >= CHECK_NS && p->checks < CHECKS_MAX) {
                 l->stuck_ns = now;
                 check(l);

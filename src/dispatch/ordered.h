@@ -1,6 +1,6 @@
-/* Order within a group (Ax-Ordered; docs/design.md, "Order within a group"): the ordered tasks of a group in one priority
- * run one at a time, in the order in which their queue took them, and one that failed holds up those behind it until its
- * retry is through. Loop lock. */
+/* Order within a group (Ax-Ordered; docs/design.md, "Order within a group"): the ordered tasks of a
+ * group in one priority run one at a time, in the order in which their queue took them, and one
+ * that failed holds up those behind it until its retry is through. Loop lock. */
 #ifndef AX_DISPATCH_ORDERED_H
 #define AX_DISPATCH_ORDERED_H
 
@@ -17,14 +17,15 @@ struct run;
 
 /* A queue message of an ordered task that has not ended. */
 struct place {
-    uint64_t seq;             /* of the message */
-    bool retry;               /* a further attempt: it was accepted before all first ones that are there */
-    bool ended;               /* while a survey is under way: what that has read may be older */
-    uint32_t survey;          /* the last survey that saw it, or during which it came */
-    struct run *run;          /* NULL: it is not with us (yet) */
+    uint64_t seq; /* of the message */
+    /* a further attempt: it was accepted before all first ones that are there */
+    bool retry;
+    bool ended;      /* while a survey is under way: what that has read may be older */
+    uint32_t survey; /* the last survey that saw it, or during which it came */
+    struct run *run; /* NULL: it is not with us (yet) */
     struct line *line;
     struct place *prev, *next; /* line->first … last, in their order */
-    UT_hash_handle hh;        /* queue->places */
+    UT_hash_handle hh;         /* queue->places */
 };
 
 /* A task whose next attempt waits in AX_LATER, or is on its way from there. */
@@ -35,15 +36,18 @@ struct blocker {
     UT_hash_handle hh; /* line->blockers */
 };
 
-/* r, of an ordered task, has arrived or was found in AX_WORK (running); its group is set. False: out of memory. */
+/* r, of an ordered task, has arrived or was found in AX_WORK (running); its group is set. False:
+ * out of memory. */
 bool ordered_join(struct run *r, bool running);
-/* r is over and its queue message gone. r->next_attempt: a retry was written. No-op for a task that is not ordered. */
+/* r is over and its queue message gone. r->next_attempt: a retry was written. No-op for a task that
+ * is not ordered. */
 void ordered_leave(struct run *r);
 /* r is over, but its queue message is still there and comes again: its place is kept. */
 void ordered_keep(struct run *r);
 /* r waits: true: not yet its turn, it is kept back and goes into its line (line_add) later. */
 bool ordered_holds(struct run *r);
-/* Something about the order of this queue may have escaped us: nothing ordered starts before it has been looked at. */
+/* Something about the order of this queue may have escaped us: nothing ordered starts before it has
+ * been looked at. */
 void ordered_doubt(struct queue *q);
 /* A delivery with this consumer sequence: a gap is a message that somebody else got, or nobody. */
 void ordered_heard(struct queue *q, uint64_t consumer_seq);

@@ -3,19 +3,19 @@
 #include <math.h>
 
 #define ROUND_NS 900000000LL /* a tick comes once a second, more or less */
-#define ROUND_MIN 16       /* receipts to a round */
-#define ROUND_MAX 4        /* times as many where they differ so much that less says nothing */
-#define GOOD_ERROR 0.05    /* of the mean logarithm: as good as 5 % */
-#define FAIR_ERROR 0.08    /* good enough for a step up */
-#define SURE 3             /* standard errors */
+#define ROUND_MIN 16         /* receipts to a round */
+#define ROUND_MAX 4          /* times as many where they differ so much that less says nothing */
+#define GOOD_ERROR 0.05      /* of the mean logarithm: as good as 5 % */
+#define FAIR_ERROR 0.08      /* good enough for a step up */
+#define SURE 3               /* standard errors */
 #define LIKELY 2
-#define JITTER_S 0.001     /* of what AX and the network add to a run time */
+#define JITTER_S 0.001      /* of what AX and the network add to a run time */
 #define NOISE_STEP_MOST 0.2 /* what is more is an event */
 #define NOISE_MOST 0.15
-#define NOISE_PART 0.15    /* of the new in the estimate */
+#define NOISE_PART 0.15 /* of the new in the estimate */
 #define NOISE_FIRST 0.05
-#define SAME_MOST 5        /* rounds at one window are averaged, about so many */
-#define JUDGE_MIN 8        /* finished tasks whose run times say something */
+#define SAME_MOST 5 /* rounds at one window are averaged, about so many */
+#define JUDGE_MIN 8 /* finished tasks whose run times say something */
 #define LEAST_FACTOR 0.5
 #define MOST_FACTOR 0.95
 #define LOAD_FACTOR 0.9
@@ -24,34 +24,36 @@
 #define LOAD_STEP 0.03
 #define FAILED_MIN 5
 #define ALL_FAIL 0.9
-#define GROW_PART 20       /* a step up is a 20th of the window, at least 1; */
-#define GROW_STREAK 2      /* one more of these for each so many steps in a row, */
-#define NEAR 0.8           /* but not from here on to where it was too much the last time */
-#define LOOK_EVERY 15      /* rounds */
+#define GROW_PART 20  /* a step up is a 20th of the window, at least 1; */
+#define GROW_STREAK 2 /* one more of these for each so many steps in a row, */
+#define NEAR 0.8      /* but not from here on to where it was too much the last time */
+#define LOOK_EVERY 15 /* rounds */
 #define LOOK_FACTOR 0.85
-#define TOLD_APART 1.25    /* windows that differ so much tell whether run times depend on them */
+#define TOLD_APART 1.25 /* windows that differ so much tell whether run times depend on them */
 #define BOTTOM_ROUNDS 5
-#define REST_ROUNDS 4      /* after a decrease, before the window grows again */
+#define REST_ROUNDS 4 /* after a decrease, before the window grows again */
 #define HEAD_ROOM 1.25
-#define PACED_S 1.0        /* longer run times are not paced: the window alone bounds them */
+#define PACED_S 1.0 /* longer run times are not paced: the window alone bounds them */
 
 /* What a round came to. */
 struct verdict {
-    bool timed;          /* enough finished tasks to judge run times */
-    double ln, error;    /* mean logarithm of the run times, its standard error */
-    double slower;       /* ln minus the normal one */
-    double unsure;       /* standard error of that */
-    double mean_slower, mean_unsure; /* the same over the last rounds at this window, this one included */
-    double failing;      /* part of the attempts that failed */
+    bool timed;       /* enough finished tasks to judge run times */
+    double ln, error; /* mean logarithm of the run times, its standard error */
+    double slower;    /* ln minus the normal one */
+    double unsure;    /* standard error of that */
+    /* the same over the last rounds at this window, this one included */
+    double mean_slower, mean_unsure;
+    double failing; /* part of the attempts that failed */
     double load;
     bool many_failed;
 };
 
 static void new_round(struct pace *p, int64_t now_ns)
 {
-    /* What ends within one run time of a change ran at the window before, or is one of the short ones. */
+    /* What ends within one run time of a change ran at the window before, or is one of the short
+     * ones. */
     if (p->measured != p->window) {
-        p->since_ns = now_ns + (int64_t) (p->last_s * 1e9);
+        p->since_ns = now_ns + (int64_t)(p->last_s * 1e9);
         p->same = 0;
     }
     p->measured = p->window;
@@ -61,9 +63,10 @@ static void new_round(struct pace *p, int64_t now_ns)
 
 void pace_begin(struct pace *p, int64_t inflight, int64_t now_ns)
 {
-    *p = (struct pace){.window = PACE_INITIAL, .phase = PACE_STARTING, .known = INFINITY, .noise = NOISE_FIRST};
+    *p = (struct pace){
+        .window = PACE_INITIAL, .phase = PACE_STARTING, .known = INFINITY, .noise = NOISE_FIRST};
     if (inflight > PACE_INITIAL) {
-        p->window = (double) inflight; /* what its last leader came to */
+        p->window = (double)inflight; /* what its last leader came to */
         p->phase = PACE_STEADY;
     }
     new_round(p, now_ns);
@@ -76,7 +79,7 @@ void pace_ended(struct pace *p, bool ok, int64_t handed_ns, int64_t now_ns)
     struct pace_round *r = &p->round;
     if (now_ns < p->since_ns || handed_ns < p->begun_ns)
         return; /* it ran at another window, mostly */
-    double s = fmax((double) (now_ns - handed_ns) / 1e9, 1e-6);
+    double s = fmax((double)(now_ns - handed_ns) / 1e9, 1e-6);
     r->ended++;
     r->sum_s += s;
     if (!ok) {
@@ -106,7 +109,7 @@ void pace_skip(struct pace *p, int64_t now_ns)
 
 int64_t pace_window(const struct pace *p)
 {
-    return (int64_t) p->window;
+    return (int64_t)p->window;
 }
 
 double pace_normal_s(const struct pace *p)
@@ -168,8 +171,8 @@ static struct verdict judge(struct pace *p, const struct pace_told *t)
     return v;
 }
 
-/* Logarithms of how much longer run times may be: below the first they are normal, above the other they are pressure. What
- * AX and the network themselves take and do not take is no difference. */
+/* Logarithms of how much longer run times may be: below the first they are normal, above the other
+ * they are pressure. What AX and the network themselves take and do not take is no difference. */
 static double allowance(const struct pace *p)
 {
     return p->has_normal ? log1p(JITTER_S / p->normal_s) : 0;
@@ -190,16 +193,19 @@ static bool is_loaded(const struct pace *p, const struct verdict *v, double leas
     return v->load > least && v->load > p->normal_load + LOAD_STEP;
 }
 
-static bool is_slower(const struct pace *p, const struct pace_limits *l, double slower, double unsure)
+static bool is_slower(const struct pace *p, const struct pace_limits *l, double slower,
+                      double unsure)
 {
     return slower > beta(p, l) && slower - alpha(p, l) > SURE * unsure;
 }
 
-static enum pace_why pressed_by(const struct pace *p, const struct pace_limits *l, const struct verdict *v)
+static enum pace_why pressed_by(const struct pace *p, const struct pace_limits *l,
+                                const struct verdict *v)
 {
     if (v->many_failed && v->failing > p->normal_failing + l->fail_ratio)
         return PACE_FAILURES;
-    if (v->timed && (is_slower(p, l, v->slower, v->unsure) || is_slower(p, l, v->mean_slower, v->mean_unsure)))
+    if (v->timed &&
+        (is_slower(p, l, v->slower, v->unsure) || is_slower(p, l, v->mean_slower, v->mean_unsure)))
         return PACE_RUN_TIME;
     return is_loaded(p, v, LOAD_PRESSURE) ? PACE_LOAD : PACE_NOTHING;
 }
@@ -210,9 +216,11 @@ static bool is_not_ours(const struct pace *p, const struct verdict *v)
     bool halved = p->window <= p->fall.window / 2;
     switch (p->fall.why) {
     case PACE_RUN_TIME:
-        /* Beyond the knee run times grow at least as the window does, below it they do not depend on it. */
+        /* Beyond the knee run times grow at least as the window does, below it they do not depend
+         * on it. */
         return p->fall.window / p->window >= TOLD_APART &&
-               p->fall.ln - v->ln + LIKELY * hypot(v->error, p->fall.error) < log(p->fall.window / p->window) / 2;
+               p->fall.ln - v->ln + LIKELY * hypot(v->error, p->fall.error) <
+                   log(p->fall.window / p->window) / 2;
     case PACE_FAILURES:
         return halved && v->failing > 0.75 * p->fall.failing && v->failing < ALL_FAIL;
     case PACE_LOAD:
@@ -233,7 +241,7 @@ static double least_window(const struct pace *p, const struct pace_limits *l)
 
 static void set_window(struct pace *p, const struct pace_limits *l, double window)
 {
-    p->window = fmax(1, fmin(fmax(floor(window + 0.5), ceil(least_window(p, l))), (double) l->most));
+    p->window = fmax(1, fmin(fmax(floor(window + 0.5), ceil(least_window(p, l))), (double)l->most));
 }
 
 /* From now on this is what is normal. */
@@ -247,7 +255,8 @@ static void accept(struct pace *p, const struct verdict *v)
     p->unlooked = 0;
 }
 
-static void remember(struct pace *p, enum pace_phase phase, enum pace_why why, const struct verdict *v)
+static void remember(struct pace *p, enum pace_phase phase, enum pace_why why,
+                     const struct verdict *v)
 {
     p->phase = phase;
     p->fall.why = why;
@@ -259,7 +268,8 @@ static void remember(struct pace *p, enum pace_phase phase, enum pace_why why, c
     p->fall.at_bottom = 0;
 }
 
-static double factor(const struct pace *p, const struct pace_limits *l, enum pace_why why, const struct verdict *v)
+static double factor(const struct pace *p, const struct pace_limits *l, enum pace_why why,
+                     const struct verdict *v)
 {
     double f = why == PACE_RUN_TIME   ? exp((alpha(p, l) + beta(p, l)) / 2 - v->slower)
                : why == PACE_FAILURES ? 1 - (v->failing - p->normal_failing)
@@ -267,9 +277,11 @@ static double factor(const struct pace *p, const struct pace_limits *l, enum pac
     return fmin(fmax(f, LEAST_FACTOR), MOST_FACTOR);
 }
 
-static enum pace_why lower(struct pace *p, const struct pace_limits *l, enum pace_why why, const struct verdict *v, int64_t peak)
+static enum pace_why lower(struct pace *p, const struct pace_limits *l, enum pace_why why,
+                           const struct verdict *v, int64_t peak)
 {
-    bool worse = why == PACE_RUN_TIME && v->ln - p->fall.ln > LIKELY * hypot(v->error, p->fall.error);
+    bool worse = why == PACE_RUN_TIME &&
+                 v->ln - p->fall.ln > LIKELY * hypot(v->error, p->fall.error);
     if (p->phase != PACE_FALLING || p->fall.why != why || worse) {
         remember(p, PACE_FALLING, why, v);
     } else if (is_not_ours(p, v)) {
@@ -278,7 +290,7 @@ static enum pace_why lower(struct pace *p, const struct pace_limits *l, enum pac
         set_window(p, l, before);
         return PACE_NOTHING;
     }
-    double was = p->window, used = fmin(was, fmax((double) peak, 1));
+    double was = p->window, used = fmin(was, fmax((double)peak, 1));
     set_window(p, l, fmin(used * factor(p, l, why, v), used - 1));
     if (p->window > was)
         p->window = was;
@@ -291,7 +303,8 @@ static enum pace_why lower(struct pace *p, const struct pace_limits *l, enum pac
         p->streak = 0;
         return why;
     }
-    /* As low as it goes, and no change: then this is how things are. Unless nothing gets through at all. */
+    /* As low as it goes, and no change: then this is how things are. Unless nothing gets through at
+     * all. */
     if (++p->fall.at_bottom >= BOTTOM_ROUNDS && (why != PACE_FAILURES || v->failing < ALL_FAIL))
         accept(p, v);
     return PACE_NOTHING;
@@ -321,7 +334,8 @@ static void go_on(struct pace *p, const struct pace_limits *l, const struct verd
             return;
     }
     /* What failed does no longer: up to near where it was there is nothing to be found out. */
-    if (p->phase == PACE_FALLING && p->fall.why == PACE_FAILURES && p->window < p->fall.window / 2) {
+    if (p->phase == PACE_FALLING && p->fall.why == PACE_FAILURES &&
+        p->window < p->fall.window / 2) {
         p->phase = PACE_STARTING;
         p->known = floor(0.75 * p->fall.window);
         return;
@@ -344,7 +358,9 @@ static void go_on(struct pace *p, const struct pace_limits *l, const struct verd
         if (p->window >= p->ceiling)
             p->ceiling = 0;
         p->streak = p->window < NEAR * p->ceiling || p->ceiling == 0 ? p->streak + 1 : 0;
-        set_window(p, l, p->window + fmax(1, floor(p->window / GROW_PART)) * (1 + p->streak / GROW_STREAK));
+        set_window(p, l,
+                   p->window +
+                       fmax(1, floor(p->window / GROW_PART)) * (1 + p->streak / GROW_STREAK));
         p->stepped = true;
         return;
     }
@@ -353,8 +369,10 @@ static void go_on(struct pace *p, const struct pace_limits *l, const struct verd
 
 static void looked(struct pace *p, const struct pace_limits *l, const struct verdict *v)
 {
-    if (v->timed)
-        set_normal(p, v, fabs(v->slower) > LIKELY * v->unsure ? 1 : fmax(news(p, v), 0.5 * trust(v)));
+    if (v->timed) {
+        set_normal(p, v,
+                   fabs(v->slower) > LIKELY * v->unsure ? 1 : fmax(news(p, v), 0.5 * trust(v)));
+    }
     p->phase = PACE_STEADY;
     p->unlooked = 0;
     set_window(p, l, p->fall.window);
@@ -366,17 +384,21 @@ static bool is_over(const struct pace *p, const struct pace_limits *l, const str
     double got = p->round.ended + p->round.timed_out, wanted = fmax(ROUND_MIN, p->window);
     if (got < wanted)
         return false;
-    return v->error <= FAIR_ERROR || got >= ROUND_MAX * wanted || pressed_by(p, l, v) != PACE_NOTHING;
+    return v->error <= FAIR_ERROR || got >= ROUND_MAX * wanted ||
+           pressed_by(p, l, v) != PACE_NOTHING;
 }
 
-/* Rounds at the same window differ by more than their errors where something sways all tasks together. */
+/* Rounds at the same window differ by more than their errors where something sways all tasks
+ * together. */
 static void learn_noise(struct pace *p, const struct verdict *v)
 {
     if (!v->timed)
         return;
     if (p->has_before && p->before_window == p->window) {
         double apart = fmin(fabs(v->ln - p->before_ln), NOISE_STEP_MOST);
-        p->noise = fmin(sqrt((1 - NOISE_PART) * p->noise * p->noise + NOISE_PART * apart * apart / 2), NOISE_MOST);
+        p->noise = fmin(
+            sqrt((1 - NOISE_PART) * p->noise * p->noise + NOISE_PART * apart * apart / 2),
+            NOISE_MOST);
     }
     p->same_slower = v->mean_slower;
     p->same = fmin(p->same + 1, SAME_MOST);
@@ -385,7 +407,8 @@ static void learn_noise(struct pace *p, const struct verdict *v)
     p->before_window = p->window;
 }
 
-enum pace_why pace_tick(struct pace *p, const struct pace_limits *l, const struct pace_told *t, int64_t now_ns)
+enum pace_why pace_tick(struct pace *p, const struct pace_limits *l, const struct pace_told *t,
+                        int64_t now_ns)
 {
     struct pace_round *r = &p->round;
     enum pace_why why = PACE_NOTHING;
@@ -399,8 +422,10 @@ enum pace_why pace_tick(struct pace *p, const struct pace_limits *l, const struc
         if (is_loaded(p, &v, LOAD_PRESSURE)) {
             why = lower(p, l, PACE_LOAD, &v, t->peak);
             new_round(p, now_ns);
-        } else if (p->phase == PACE_STARTING && r->full && r->ended + r->timed_out == 0 && now_ns - p->begun_ns >= p->quiet_ns) {
-            /* Long tasks: nothing can be known for as long as they run, and to wait for it would leave workers idle. */
+        } else if (p->phase == PACE_STARTING && r->full && r->ended + r->timed_out == 0 &&
+                   now_ns - p->begun_ns >= p->quiet_ns) {
+            /* Long tasks: nothing can be known for as long as they run, and to wait for it would
+             * leave workers idle. */
             set_window(p, l, p->window + PACE_INITIAL);
             p->quiet_ns = 2 * (now_ns - p->begun_ns);
         }
@@ -411,7 +436,8 @@ enum pace_why pace_tick(struct pace *p, const struct pace_limits *l, const struc
     enum pace_why by = pressed_by(p, l, &v);
     learn_noise(p, &v);
     /* A little slower, and no step up that it would come from: may be a hiccup, so once more. */
-    bool doubtful = by == PACE_RUN_TIME && p->phase == PACE_STEADY && !p->stepped && !p->doubted && v.slower < 2 * beta(p, l);
+    bool doubtful = by == PACE_RUN_TIME && p->phase == PACE_STEADY && !p->stepped && !p->doubted &&
+                    v.slower < 2 * beta(p, l);
     p->doubted = doubtful;
     p->stepped = false;
     if (doubtful)

@@ -14,9 +14,9 @@
 #include "dispatch/records.h"
 #include "dispatch/seen.h"
 
-#define STAGE_MAX 512      /* queue messages held ready per priority */
-#define HOLD_MAX 100000    /* the same while groups take turns */
-#define PIPELINE_SPARE 64  /* slots left for steps of ending */
+#define STAGE_MAX 512     /* queue messages held ready per priority */
+#define HOLD_MAX 100000   /* the same while groups take turns */
+#define PIPELINE_SPARE 64 /* slots left for steps of ending */
 #define RENEWALS_PER_LEASE 3
 #define INFO_EVERY_NS 5000000000LL
 #define INFO_WAIT_MS 3000
@@ -39,8 +39,8 @@ static void refill(struct pool *p)
     ready = ready < 1 ? 1 : ready > STAGE_MAX ? STAGE_MAX : ready;
     for (int i = 0; i < p->queue_count; i++) {
         struct queue *q = p->queues[i];
-        int64_t fits = (int64_t) (STAGE_BYTES / (q->body_bytes + 1)) + 1;
-        int want = (int) (ready < fits ? ready : fits) - q->staged;
+        int64_t fits = (int64_t)(STAGE_BYTES / (q->body_bytes + 1)) + 1;
+        int want = (int)(ready < fits ? ready : fits) - q->staged;
         if (queue_holds_all(q))
             want = q->staged + STAGE_MAX <= HOLD_MAX ? STAGE_MAX : HOLD_MAX - q->staged;
         puller_want(q->puller, q->live ? (want > 0 && !p->paused ? want : 0) + q->lapsed : 0);
@@ -56,24 +56,29 @@ static void pump(void *arg)
 {
     struct pool *p = arg;
     struct dispatch *d = p->dispatch;
-    if (!p->ready || p->resting || !seen_suffices(p)) /* "not done" counts only when all records are known */
+    if (!p->ready || p->resting ||
+        !seen_suffices(p)) /* "not done" counts only when all records are known */
         return;
-    answers_are_due(p, loop_now_ns(d->loop)); /* whether there is any demand or not: tokens may come again */
+    /* whether there is any demand or not: tokens may come again */
+    answers_are_due(p, loop_now_ns(d->loop));
     while (!p->paused && adapt_has_room(p) && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
         int64_t now = loop_now_ns(d->loop);
         struct pull *pull = demand_next(&p->demand, p->settings.batch, now);
         struct run *r = pull != NULL ? order_next(p) : NULL;
         if (r == NULL) {
             p->figures.held_by_groups = pull != NULL;
-            if (pull != NULL && order_is_refilling(p))
-                loop_timer_start_ns(d->loop, &p->pump_timer, ORDER_REFILL_WAIT_NS, on_pump_timer, p);
+            if (pull != NULL && order_is_refilling(p)) {
+                loop_timer_start_ns(d->loop, &p->pump_timer, ORDER_REFILL_WAIT_NS, on_pump_timer,
+                                    p);
+            }
             break;
         }
         if (answers_are_due(p, now))
             break;
         if (!bucket_take(&p->bucket, now)) {
             p->figures.short_of_tokens = true;
-            loop_timer_start_ns(d->loop, &p->pump_timer, bucket_wait_ns(&p->bucket, now), on_pump_timer, p);
+            loop_timer_start_ns(d->loop, &p->pump_timer, bucket_wait_ns(&p->bucket, now),
+                                on_pump_timer, p);
             break;
         }
         p->figures.short_of_tokens = p->figures.held_by_groups = false;
@@ -118,9 +123,12 @@ void pool_on_pull(struct pool *p, const struct pull_request *r)
 static void set_paused(struct pool *p)
 {
     bool paused = p->settings.paused || p->consumer_paused;
-    if (paused != p->paused)
+    if (paused != p->paused) {
         log_info(paused ? "pool paused" : "pool goes on", "pool=%s by=%s", p->name,
-                 p->settings.paused ? "settings" : p->consumer_paused ? "consumer" : "none");
+                 p->settings.paused   ? "settings"
+                 : p->consumer_paused ? "consumer"
+                                      : "none");
+    }
     p->paused = paused;
     metric_set(p->m_paused, paused);
 }
@@ -135,7 +143,8 @@ static void tend_staged(struct queue *q, int64_t now, int64_t every_ns)
     }
 }
 
-/* Renews what only waits in AX_WORK, and counts what must have come back, so that a pull is open for it. */
+/* Renews what only waits in AX_WORK, and counts what must have come back, so that a pull is open
+ * for it. */
 static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
 {
     struct pool *p = q->pool;
@@ -157,7 +166,8 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
     }
 }
 
-/* Something may be wanted soon, or is held although nobody seems to want it: the server's figures are worth a question. */
+/* Something may be wanted soon, or is held although nobody seems to want it: the server's figures
+ * are worth a question. */
 static bool is_busy(const struct pool *p)
 {
     for (int i = 0; i < p->queue_count; i++) {
@@ -195,7 +205,8 @@ static void on_info(void *arg, const struct answer *a)
 {
     struct pool *p = arg;
     json_t *root = a->err != AX_OK ? NULL
-                                   : json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+                                   : json_loadb(natsMsg_GetData(a->reply),
+                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
     json_t *config = json_object_get(root, "config");
     int64_t now = loop_now_ns(p->dispatch->loop);
     int64_t ts_ns;
@@ -209,12 +220,15 @@ static void on_info(void *arg, const struct answer *a)
         int64_t max = json_integer_value(json_object_get(config, "max_ack_pending"));
         p->max_ack_pending = max > 0 ? max : INT64_MAX;
         p->ack_wait_ns = json_integer_value(json_object_get(config, "ack_wait"));
-        p->delivered_seq = (uint64_t) json_integer_value(json_object_get(json_object_get(root, "delivered"), "stream_seq"));
+        p->delivered_seq = (uint64_t)json_integer_value(
+            json_object_get(json_object_get(root, "delivered"), "stream_seq"));
         if (json_integer_value(json_object_get(config, "max_deliver")) != 1)
             dispatch_kick(p->dispatch);
-        if (p->demand.changes == p->info_changes)
+        if (p->demand.changes == p->info_changes) {
             demand_reconcile(&p->demand, json_integer_value(json_object_get(root, "num_waiting")),
-                             json_integer_value(json_object_get(root, "num_pending")), p->settings.batch, now);
+                             json_integer_value(json_object_get(root, "num_pending")),
+                             p->settings.batch, now);
+        }
         p->consumer_paused = json_is_true(json_object_get(root, "paused"));
         set_paused(p);
         p->info_ns = now;
@@ -228,10 +242,11 @@ void pool_read_info(struct pool *p)
     char api[128];
     if (p->info_pending)
         return;
-    snprintf(api, sizeof api, "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
+    snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
     p->info_changes = p->demand.changes;
     p->info_asked_ns = loop_now_ns(p->dispatch->loop);
-    p->info_pending = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info, p) == AX_OK;
+    p->info_pending = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info,
+                                       p) == AX_OK;
 }
 
 /* ---- life ---- */
@@ -239,35 +254,43 @@ void pool_read_info(struct pool *p)
 static void add_metrics(struct pool *p)
 {
     char labels[64];
-    snprintf(labels, sizeof labels, "pool=\"%s\"", p->name);
+    snprintf(labels, sizeof(labels), "pool=\"%s\"", p->name);
 #define COUNTER(field, name, help) p->field = metrics_get(METRIC_COUNTER, name, help, labels)
     COUNTER(m_handed, "ax_handed_off_total", "Attempts handed to workers.");
     COUNTER(m_done, "ax_done_total", "Tasks finished.");
     COUNTER(m_retried, "ax_retried_total", "Further attempts scheduled.");
     COUNTER(m_timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
-    COUNTER(m_overran, "ax_overran_total", "Attempts ended because they ran longer than their Ax-Timeout.");
+    COUNTER(m_overran, "ax_overran_total",
+            "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(m_naks, "ax_naks_total", "Attempts the worker gave back.");
-    COUNTER(m_duplicates, "ax_duplicates_dropped_total", "Tasks dropped before their start: done before.");
+    COUNTER(m_duplicates, "ax_duplicates_dropped_total",
+            "Tasks dropped before their start: done before.");
     COUNTER(m_late, "ax_late_acks_total", "Acks of superseded attempts that were honoured.");
     COUNTER(m_lapsed, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
-    COUNTER(m_leases_lost, "ax_leases_lost_total", "Times that the lease of a pool was lost while it was led.");
+    COUNTER(m_leases_lost, "ax_leases_lost_total",
+            "Times that the lease of a pool was lost while it was led.");
     p->m_queue_seconds = metrics_get(METRIC_HISTOGRAM, "ax_queue_seconds",
-                                     "From the task's entry into its queue to its hand-off.", labels);
-    p->m_run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "From an attempt's hand-off to its receipt.", labels);
+                                     "From the task's entry into its queue to its hand-off.",
+                                     labels);
+    p->m_run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds",
+                                   "From an attempt's hand-off to its receipt.", labels);
     p->m_paused = metrics_get(METRIC_GAUGE, "ax_pool_paused", "1: nothing new is started.", labels);
-    p->m_led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.", labels);
-    p->m_inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.", labels);
-    p->m_groups = metrics_get(METRIC_GAUGE, "ax_groups_active", "Groups that have a task, or start again slowly.", labels);
+    p->m_led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.",
+                           labels);
+    p->m_inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.",
+                                labels);
+    p->m_groups = metrics_get(METRIC_GAUGE, "ax_groups_active",
+                              "Groups that have a task, or start again slowly.", labels);
 #undef COUNTER
 }
 
 struct pool *pool_new(struct dispatch *d, const char *name)
 {
-    struct pool *p = calloc(1, sizeof *p);
+    struct pool *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL;
     p->dispatch = d;
-    snprintf(p->name, sizeof p->name, "%s", name);
+    snprintf(p->name, sizeof(p->name), "%s", name);
     settings_default(&p->settings);
     bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
     p->max_ack_pending = 1; /* until the consumer's info says more */
@@ -292,7 +315,7 @@ void pool_set_settings(struct pool *p, const struct settings *s)
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct queue *x = *(struct queue *const *) a, *y = *(struct queue *const *) b;
+    const struct queue *x = *(struct queue *const *)a, *y = *(struct queue *const *)b;
     return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->priority, y->priority);
 }
 
@@ -311,7 +334,7 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
             q->live = true;
         }
     }
-    qsort(p->queues, (size_t) p->queue_count, sizeof *p->queues, by_rank);
+    qsort(p->queues, (size_t)p->queue_count, sizeof(*p->queues), by_rank);
 }
 
 void pool_set_provisioned(struct pool *p)
@@ -335,7 +358,8 @@ void pool_lead(struct pool *p)
     p->led_surveys = p->surveys;
     p->peak = 0;
     p->info_ns = 0;
-    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop)); /* empty */
+    /* empty */
+    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
     p->unanswered.since_ns = 0;
     groups_lead(p);
     adapt_lead(p);

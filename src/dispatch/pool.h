@@ -1,6 +1,7 @@
-/* A pool: a class of workers with its settings, its token bucket, its demand, one queue per priority, and the runs in
- * flight. pool_pump is the scheduler: it hands over while there is demand, a token and a task, strictly by rank with a
- * share kept for the lower ones (docs/design.md). Loop lock. */
+/* A pool: a class of workers with its settings, its token bucket, its demand, one queue per
+ * priority, and the runs in flight. pool_pump is the scheduler: it hands over while there is
+ * demand, a token and a task, strictly by rank with a share kept for the lower ones
+ * (docs/design.md). Loop lock. */
 #ifndef AX_DISPATCH_POOL_H
 #define AX_DISPATCH_POOL_H
 
@@ -43,24 +44,25 @@ struct queue {
     struct puller *puller;
     struct run *staged_head, *staged_tail;
     int staged;
-    struct turns turns;  /* of the lines that have a task which may start */
-    struct line plain;   /* of the tasks that name no group */
-    struct place *places; /* of ordered tasks, by sequence */
-    uint64_t heard_cseq; /* consumer sequence of the last delivery */
-    int64_t grouped;     /* runs that name one */
+    struct turns turns;       /* of the lines that have a task which may start */
+    struct line plain;        /* of the tasks that name no group */
+    struct place *places;     /* of ordered tasks, by sequence */
+    uint64_t heard_cseq;      /* consumer sequence of the last delivery */
+    int64_t grouped;          /* runs that name one */
     int64_t pressed_until_ns; /* monotonic: it was full for somebody; see pool_on_refused */
-    int64_t hold_until_ns; /* monotonic: groups were seen a while ago; see queue_holds_all */
-    int64_t kept_bytes;  /* memory of the messages that wait, about */
-    double body_bytes;   /* size of a task lately: large ones are held in smaller numbers */
-    uint64_t behind;     /* messages the server still had for us after the last one it sent */
-    int64_t behind_ns;   /* monotonic: when that was */
-    int lapsed;          /* runs whose lease must have come back: room for them beyond what is staged */
+    int64_t hold_until_ns;    /* monotonic: groups were seen a while ago; see queue_holds_all */
+    int64_t kept_bytes;       /* memory of the messages that wait, about */
+    double body_bytes;        /* size of a task lately: large ones are held in smaller numbers */
+    uint64_t behind;          /* messages the server still had for us after the last one it sent */
+    int64_t behind_ns;        /* monotonic: when that was */
+    /* runs whose lease must have come back: room for them beyond what is staged */
+    int lapsed;
     struct run *runs; /* hash by queue_seq: all runs of this queue */
     struct queue_figures figures;
 };
 
-/* Receipts for hand-offs whose PubAck is still on its way, or heard while another dispatcher leads or none does;
- * superseded attempts whose ack may still come. */
+/* Receipts for hand-offs whose PubAck is still on its way, or heard while another dispatcher leads
+ * or none does; superseded attempts whose ack may still come. */
 struct early {
     uint64_t work_seq;
     struct ack_payload payload;
@@ -72,7 +74,7 @@ struct late {
     char id[TASK_ID_CHARS + 1];
     uint32_t attempt;
     int64_t handed_ns, heard_ns; /* as in struct run */
-    UT_hash_handle hh; /* in order of insertion: the oldest goes first */
+    UT_hash_handle hh;           /* in order of insertion: the oldest goes first */
 };
 
 /* A late ack that was heard, whose record may not be stored yet. */
@@ -97,30 +99,32 @@ struct pool {
     int64_t peak;        /* highest inflight lately: how much to hold ready */
     int64_t inflight;    /* checking, handing over, or un-acked by a worker */
     struct unanswered unanswered;
-    int64_t answer_ns;   /* how long the answer to a hand-off takes, smoothed; 0: not known */
+    int64_t answer_ns; /* how long the answer to a hand-off takes, smoothed; 0: not known */
     int64_t max_ack_pending, ack_wait_ns; /* of the AX_WORK consumer, as last read */
-    uint64_t delivered_seq; /* the same: AX_WORK sequence delivered last */
-    bool provisioned;    /* consumers exist */
+    uint64_t delivered_seq;               /* the same: AX_WORK sequence delivered last */
+    bool provisioned;                     /* consumers exist */
     struct leadership leadership;
     struct group *groups;
-    bool order_known;    /* of all that waits and is ordered: ordered.h */
+    bool order_known; /* of all that waits and is ordered: ordered.h */
     bool order_doubted;
-    struct survey *survey; /* under way */
+    struct survey *survey;         /* under way */
     uint32_t surveys, led_surveys; /* begun; at the time we began to lead */
     struct loop_timer survey_timer;
-    int checks;          /* of ordered.c under way */
-    int64_t led_ns;      /* monotonic: since when */
-    bool led;            /* by us: between pool_lead and pool_abandon */
-    bool paused;         /* by its settings, or because an operator paused the AX_WORK consumer */
+    int checks;     /* of ordered.c under way */
+    int64_t led_ns; /* monotonic: since when */
+    bool led;       /* by us: between pool_lead and pool_abandon */
+    bool paused;    /* by its settings, or because an operator paused the AX_WORK consumer */
     bool consumer_paused;
-    bool resting;        /* led, but nothing new is begun: it is being given up */
+    bool resting;              /* led, but nothing new is begun: it is being given up */
     struct adoption *adoption; /* under way */
     bool adopted;
-    int64_t swept_ns;    /* monotonic: when AX_WORK was last read for what has no queue message any more */
-    bool ready;          /* led, provisioned and adopted: may hand over */
-    int64_t ready_ns;    /* AX time: when that was. Earlier tasks may have been with others before */
-    bool letters;        /* there may be dead letters that those wrote */
-    uint64_t seen_need;  /* the reading of KV_AX_DONE that the filter's "no" needs (seen.h) */
+    /* monotonic: when AX_WORK was last read for what has no queue message any more */
+    int64_t swept_ns;
+    bool ready; /* led, provisioned and adopted: may hand over */
+    /* AX time: when that was. Earlier tasks may have been with others before */
+    int64_t ready_ns;
+    bool letters;          /* there may be dead letters that those wrote */
+    uint64_t seen_need;    /* the reading of KV_AX_DONE that the filter's "no" needs (seen.h) */
     struct run *abandoned; /* an answer for them is still to come */
     bool info_pending;
     uint64_t info_changes;
@@ -134,8 +138,9 @@ struct pool {
     struct loop_later pump;
     struct gather *gather; /* records.c: finished tasks that wait to be recorded together */
     struct loop_timer pump_timer, held_timer;
-    struct metric *m_handed, *m_done, *m_retried, *m_timeouts, *m_overran, *m_naks, *m_duplicates, *m_late, *m_inflight,
-        *m_lapsed, *m_led, *m_paused, *m_queue_seconds, *m_run_seconds, *m_leases_lost, *m_groups;
+    struct metric *m_handed, *m_done, *m_retried, *m_timeouts, *m_overran, *m_naks, *m_duplicates,
+        *m_late, *m_inflight, *m_lapsed, *m_led, *m_paused, *m_queue_seconds, *m_run_seconds,
+        *m_leases_lost, *m_groups;
     struct figures figures;
     struct pool *next;
 };
@@ -147,15 +152,20 @@ void pool_set_settings(struct pool *p, const struct settings *s);
 void pool_set_priorities(struct pool *p, const struct priorities *ps);
 /* The consumers exist (again): pullers may ask; adopts AX_WORK the first time. */
 void pool_set_provisioned(struct pool *p);
-/* Something changed: hands over what can be handed over, and asks the queues for more. Once for all that one read brings,
- * so that a pull and a task of higher priority that come together meet whatever their order. */
+/* Something changed: hands over what can be handed over, and asks the queues for more. Once for all
+ * that one read brings, so that a pull and a task of higher priority that come together meet
+ * whatever their order. */
 void pool_pump(struct pool *p);
-/* A worker's pull request, or receipt for AX_WORK sequence w, which the server had stored at stored_ns. */
+/* A worker's pull request, or receipt for AX_WORK sequence w, which the server had stored at
+ * stored_ns. */
 void pool_on_pull(struct pool *p, const struct pull_request *r);
-void pool_on_receipt(struct pool *p, uint64_t work_seq, int64_t stored_ns, const struct ack_payload *a);
-/* The server gave up on w (max deliveries advisory): ack_wait has passed in silence, or the worker said nak. */
+void pool_on_receipt(struct pool *p, uint64_t work_seq, int64_t stored_ns,
+                     const struct ack_payload *a);
+/* The server gave up on w (max deliveries advisory): ack_wait has passed in silence, or the worker
+ * said nak. */
 void pool_on_max_deliveries(struct pool *p, uint64_t work_seq);
-/* held.c: an ingress had no room in this priority for tasks of a group; tells for a while what the groups hold. */
+/* held.c: an ingress had no room in this priority for tasks of a group; tells for a while what the
+ * groups hold. */
 void pool_on_refused(struct pool *p, const char *priority);
 /* Once a second: leases, lapsed runs, the consumer's info. */
 void pool_tick(struct pool *p);
@@ -173,11 +183,11 @@ bool pool_is_led_elsewhere(const struct pool *p);
 /* AX_WORK was recreated: nothing that was in it is to pass for done. */
 void pool_work_recreated(struct pool *p);
 
-/* adopt.c (rule 8): reads AX_WORK for the pool, adopts what is there, sweeps what has lost its queue message; then sets
- * p->adopted and pumps. */
+/* adopt.c (rule 8): reads AX_WORK for the pool, adopts what is there, sweeps what has lost its
+ * queue message; then sets p->adopted and pumps. */
 void pool_adopt(struct pool *p);
-/* The same while it leads and nothing is under way: a server that went down between the ack of a hand-off and its removal
- * may have kept it. */
+/* The same while it leads and nothing is under way: a server that went down between the ack of a
+ * hand-off and its removal may have kept it. */
 void pool_sweep(struct pool *p);
 void pool_stop_adopting(struct pool *p);
 
@@ -193,11 +203,14 @@ void cancel_saw(struct pool *p, const char *id);
 void pool_add_queue(struct pool *p, const struct priority *pr);
 struct queue *pool_queue(struct pool *p, const char *priority);
 struct queue *pool_queue_of_stream(struct pool *p, const char *stream);
-/* Given back with a delay: without one it would come straight back to the pulls we still have open. */
+/* Given back with a delay: without one it would come straight back to the pulls we still have
+ * open. */
 #define NAK_LATER "-NAK {\"delay\":300000000}"
-/* Everything that waits is held, not only what may be wanted soon: groups take turns, or are limited. */
+/* Everything that waits is held, not only what may be wanted soon: groups take turns, or are
+ * limited. */
 bool queue_holds_all(const struct queue *q);
-/* Unlinks r from its queue's staged list / puts it there (at the front when it was there before). */
+/* Unlinks r from its queue's staged list / puts it there (at the front when it was there
+ * before). */
 void queue_unstage(struct run *r);
 void queue_stage(struct run *r, bool front);
 /* Remembers a superseded hand-off, so that its late ack is honoured (rule 5). */
@@ -211,8 +224,9 @@ bool pool_was_acked(struct pool *p, const char *id, uint32_t *attempt, uint64_t 
 void pool_forget_sequences(struct pool *p);
 /* A task was cancelled: its key is free, and an ack of one of its attempts must not take it. */
 void pool_forget_late(struct pool *p, const char *id);
-/* The pool is given up: acks whose record was not stored yet are kept for the case that we lead again, and told to the others;
- * and what is with workers is remembered: an ack of it that we hear is recorded, whoever leads. */
+/* The pool is given up: acks whose record was not stored yet are kept for the case that we lead
+ * again, and told to the others; and what is with workers is remembered: an ack of it that we hear
+ * is recorded, whoever leads. */
 void pool_keep_acks(struct pool *p);
 /* ax.acked.<pool>: another dispatcher gave the pool up, and had heard these. */
 void pool_on_acked(struct pool *p, const void *data, size_t bytes);

@@ -12,7 +12,8 @@
 
 #define HOLD_NS 60000000000LL /* after the last task that named a group */
 
-/* While groups take turns everything that waits is held; what is kept of it in memory is bounded all the same. */
+/* While groups take turns everything that waits is held; what is kept of it in memory is bounded
+ * all the same. */
 bool queue_holds_all(const struct queue *q)
 {
     return q->grouped > 0 || settings_limit_groups(&q->pool->settings) ||
@@ -26,7 +27,7 @@ void queue_stage(struct run *r, bool front)
     if (r->msg != NULL && q->kept_bytes >= STAGE_BYTES && queue_holds_all(q))
         run_drop_content(r);
     if (r->msg != NULL)
-        q->kept_bytes += (int64_t) r->bytes;
+        q->kept_bytes += (int64_t)r->bytes;
     if (r->group != NULL)
         q->hold_until_ns = loop_now_ns(q->pool->dispatch->loop) + HOLD_NS;
     if (!ordered_holds(r))
@@ -46,7 +47,7 @@ void queue_unstage(struct run *r)
     r->prev = r->next = NULL;
     q->staged--;
     if (r->msg != NULL)
-        q->kept_bytes -= (int64_t) r->bytes;
+        q->kept_bytes -= (int64_t)r->bytes;
     line_remove(r);
 }
 
@@ -102,10 +103,12 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     struct task_subject s = {0};
     const char *ordered = NULL;
     if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && other_runs(p, s.id)) {
-        /* The same id under another priority: never two at once. When the first is done this one is dropped. */
+        /* The same id under another priority: never two at once. When the first is done this one is
+         * dropped. */
         metric_add(p->figures.m_put_off, 1);
         FAULT("queue.put-off.before");
-        natsConnection_PublishString(p->dispatch->nc, natsMsg_GetReply(msg), "-NAK {\"delay\":1000000000}");
+        natsConnection_PublishString(p->dispatch->nc, natsMsg_GetReply(msg),
+                                     "-NAK {\"delay\":1000000000}");
         FAULT_SENT("queue.put-off.after", p->dispatch->nc);
         if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) == NATS_OK)
             ordered_doubt(q);
@@ -117,8 +120,8 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     q->body_bytes += (natsMsg_GetDataLength(msg) - q->body_bytes) / 8;
     struct run *r = run_new(q, msg, meta->stream_seq, meta->timestamp_ns);
     if (r == NULL) {
-        log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64, p->name, q->stream,
-                  meta->stream_seq);
+        log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64,
+                  p->name, q->stream, meta->stream_seq);
         ordered_doubt(q);
         return;
     }
@@ -148,9 +151,11 @@ static void on_queue_message(void *arg, natsMsg *msg)
     }
     q->behind = meta.pending;
     ordered_heard(q, meta.consumer_seq);
-    HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof meta.stream_seq, r);
-    bool stale = r != NULL && r->stored_ns != meta.timestamp_ns; /* of a former stream of this name */
-    if (r != NULL && (r->state == RUN_LOST || (stale && (r->state == RUN_STAGED || r->state == RUN_RUNNING)))) {
+    HASH_FIND(by_seq, q->runs, &meta.stream_seq, sizeof(meta.stream_seq), r);
+    /* of a former stream of this name */
+    bool stale = r != NULL && r->stored_ns != meta.timestamp_ns;
+    if (r != NULL &&
+        (r->state == RUN_LOST || (stale && (r->state == RUN_STAGED || r->state == RUN_RUNNING)))) {
         ordered_keep(r);
         run_free(r); /* the message is what counts */
         r = NULL;
@@ -175,16 +180,17 @@ void pool_add_queue(struct pool *p, const struct priority *pr)
 {
     if (p->queue_count == PRIORITIES_MAX)
         return;
-    struct queue *q = calloc(1, sizeof *q);
+    struct queue *q = calloc(1, sizeof(*q));
     if (q == NULL)
         return;
     q->pool = p;
     q->plain.queue = q;
     q->plain.turn.weight = settings_weight(&p->settings, NULL);
-    snprintf(q->priority, sizeof q->priority, "%s", pr->name);
-    snprintf(q->stream, sizeof q->stream, "%s", pr->stream);
+    snprintf(q->priority, sizeof(q->priority), "%s", pr->name);
+    snprintf(q->stream, sizeof(q->stream), "%s", pr->stream);
     struct puller_events events = {on_queue_message, on_queue_lost, q};
-    if (puller_new(&q->puller, p->dispatch->nc, p->dispatch->loop, q->stream, p->name, &events) != AX_OK) {
+    if (puller_new(&q->puller, p->dispatch->nc, p->dispatch->loop, q->stream, p->name, &events) !=
+        AX_OK) {
         free(q);
         return;
     }

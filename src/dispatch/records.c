@@ -33,21 +33,23 @@ struct gather {
 
 static void send_open(struct pool *p);
 
-/* Takes the reserved slot and the message made of data, which lives as long as the pool's window. */
-static ax_err publish(struct pool *p, const char *subject, const char *reply, const uint8_t *data, size_t bytes, pipeline_cb cb,
-                      void *arg)
+/* Takes the reserved slot and the message made of data, which lives as long as the pool's
+ * window. */
+static ax_err publish(struct pool *p, const char *subject, const char *reply, const uint8_t *data,
+                      size_t bytes, pipeline_cb cb, void *arg)
 {
     natsMsg *msg = NULL;
     char ttl[24];
-    if (natsMsg_Create(&msg, subject, reply, (const char *) data, (int) bytes) == NATS_OK &&
+    if (natsMsg_Create(&msg, subject, reply, (const char *)data, (int)bytes) == NATS_OK &&
         p->settings.window_ms < BUCKET_WINDOW_MS) {
-        snprintf(ttl, sizeof ttl, "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
+        snprintf(ttl, sizeof(ttl), "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
         header_set(msg, HDR_TTL, ttl);
     }
     return pipeline_publish(p->dispatch->pipeline, reply, msg, 0, cb, arg);
 }
 
-static ax_err write_one(struct pool *p, const struct record *rec, const char *id, pipeline_cb cb, void *arg)
+static ax_err write_one(struct pool *p, const struct record *rec, const char *id, pipeline_cb cb,
+                        void *arg)
 {
     char subject[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX];
     uint8_t buf[RECORD_MAX_BYTES];
@@ -55,14 +57,17 @@ static ax_err write_one(struct pool *p, const struct record *rec, const char *id
     if (err != AX_OK)
         return err;
     record_subject(subject, id);
-    return publish(p, subject, reply, buf, record_pack(rec, buf, sizeof buf), cb, arg);
+    return publish(p, subject, reply, buf, record_pack(rec, buf, sizeof(buf)), cb, arg);
 }
 
-ax_err records_write(struct pool *p, enum record_state state, const char *id, uint32_t attempt, uint64_t fence, pipeline_cb cb,
-                     void *arg)
+ax_err records_write(struct pool *p, enum record_state state, const char *id, uint32_t attempt,
+                     uint64_t fence, pipeline_cb cb, void *arg)
 {
-    struct record rec = {.state = state, .attempt = attempt, .fence = fence, .finished_ns = clock_ax_ns(&p->dispatch->clock)};
-    snprintf(rec.pool, sizeof rec.pool, "%s", p->name);
+    struct record rec = {.state = state,
+                         .attempt = attempt,
+                         .fence = fence,
+                         .finished_ns = clock_ax_ns(&p->dispatch->clock)};
+    snprintf(rec.pool, sizeof(rec.pool), "%s", p->name);
     return write_one(p, &rec, id, cb, arg);
 }
 
@@ -83,8 +88,8 @@ static void tell(struct sheet *s, const struct answer *a)
     free(s);
 }
 
-/* They are known here from now on, also when the pool was given up meanwhile and nobody waits for the answer: what we wrote
- * ourselves is not read again when we lead it once more. */
+/* They are known here from now on, also when the pool was given up meanwhile and nobody waits for
+ * the answer: what we wrote ourselves is not read again when we lead it once more. */
 static void learn(const struct sheet *s)
 {
     struct dispatch *d = s->pool->dispatch;
@@ -125,7 +130,7 @@ static ax_err write_sheet(struct sheet *s)
     ax_err err = pipeline_reserve(p->dispatch->pipeline, reply);
     if (err != AX_OK)
         return err;
-    s->name = (struct page_name) {p->gather->writer, ++p->gather->number, (uint32_t) s->page.count};
+    s->name = (struct page_name){p->gather->writer, ++p->gather->number, (uint32_t)s->page.count};
     page_subject(subject, &s->name);
     return publish(p, subject, reply, buf, page_pack(&s->page, buf), on_written, s);
 }
@@ -142,7 +147,7 @@ static void send_open(struct pool *p)
     ax_err err = write_sheet(s);
     if (err != AX_OK) {
         unlink_sent(s);
-        tell(s, &(struct answer) {.err = err});
+        tell(s, &(struct answer){.err = err});
     }
 }
 
@@ -157,26 +162,28 @@ static void on_later(void *arg)
 static struct sheet *open_sheet(struct pool *p)
 {
     if (p->gather == NULL) {
-        struct gather *g = calloc(1, sizeof *g);
-        if (g == NULL || getrandom(&g->writer, sizeof g->writer, 0) != (ssize_t) sizeof g->writer) {
+        struct gather *g = calloc(1, sizeof(*g));
+        if (g == NULL ||
+            getrandom(&g->writer, sizeof(g->writer), 0) != (ssize_t)sizeof(g->writer)) {
             free(g);
             return NULL;
         }
         p->gather = g;
     }
     if (p->gather->open == NULL) {
-        struct sheet *s = malloc(sizeof *s);
+        struct sheet *s = malloc(sizeof(*s));
         if (s == NULL)
             return NULL;
         s->pool = p;
         s->page.count = 0;
-        snprintf(s->page.pool, sizeof s->page.pool, "%s", p->name);
+        snprintf(s->page.pool, sizeof(s->page.pool), "%s", p->name);
         p->gather->open = s;
     }
     return p->gather->open;
 }
 
-ax_err records_write_done(struct pool *p, const char *id, uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg)
+ax_err records_write_done(struct pool *p, const char *id, uint32_t attempt, uint64_t fence,
+                          pipeline_cb cb, void *arg)
 {
     struct dispatch *d = p->dispatch;
     struct sheet *s = open_sheet(p);
@@ -185,7 +192,7 @@ ax_err records_write_done(struct pool *p, const char *id, uint32_t attempt, uint
     int64_t fit = (natsConnection_GetMaxPayload(d->nc) - HEADERS_MAX_BYTES) / PAGE_ENTRY_MAX_BYTES;
     int at = s->page.count++;
     struct page_entry *e = &s->page.entries[at];
-    snprintf(e->task, sizeof e->task, "%s", id);
+    snprintf(e->task, sizeof(e->task), "%s", id);
     e->attempt = attempt;
     e->fence = fence;
     e->finished_ns = clock_ax_ns(&d->clock);

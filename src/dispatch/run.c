@@ -12,11 +12,13 @@
 #include "dispatch/ordered.h"
 #include "dispatch/pool.h"
 
-#define MESSAGE_BYTES 1024 /* of a message with its headers, beside the body, as nats.c keeps it */
+#define MESSAGE_BYTES                                                          \
+    1024 /* of a message with its headers, beside the body, as nats.c keeps it \
+          */
 
 static struct run *make(struct queue *q, const char *lease, uint64_t queue_seq, int64_t stored_ns)
 {
-    struct run *r = calloc(1, sizeof *r);
+    struct run *r = calloc(1, sizeof(*r));
     if (r == NULL)
         return NULL;
     r->lease = strdup(lease);
@@ -30,7 +32,7 @@ static struct run *make(struct queue *q, const char *lease, uint64_t queue_seq, 
     r->stored_ns = stored_ns;
     r->delay_ms = -1;
     r->lease_ns = loop_now_ns(q->pool->dispatch->loop);
-    HASH_ADD(by_seq, q->runs, queue_seq, sizeof r->queue_seq, r);
+    HASH_ADD(by_seq, q->runs, queue_seq, sizeof(r->queue_seq), r);
     return r;
 }
 
@@ -39,8 +41,8 @@ static void name(struct run *r)
 {
     if (!name_is_task_id(r->task.id))
         name_new_id(r->task.id);
-    snprintf(r->task.pool, sizeof r->task.pool, "%s", r->pool->name);
-    snprintf(r->task.priority, sizeof r->task.priority, "%s", r->queue->priority);
+    snprintf(r->task.pool, sizeof(r->task.pool), "%s", r->pool->name);
+    snprintf(r->task.priority, sizeof(r->task.priority), "%s", r->queue->priority);
     if (r->task.attempt == 0)
         r->task.attempt = 1;
 }
@@ -68,31 +70,33 @@ struct run *run_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t s
         return NULL;
     }
     if (err != AX_OK) {
-        memset(&r->task, 0, sizeof r->task);
+        memset(&r->task, 0, sizeof(r->task));
         r->task.max_retry = -1;
         r->task.body = natsMsg_GetData(msg);
-        r->task.body_bytes = (size_t) natsMsg_GetDataLength(msg);
-        snprintf(r->reason, sizeof r->reason, "malformed: %.200s", p.text);
+        r->task.body_bytes = (size_t)natsMsg_GetDataLength(msg);
+        snprintf(r->reason, sizeof(r->reason), "malformed: %.200s", p.text);
     }
     name(r);
     add_id(r);
-    r->bytes = (size_t) natsMsg_GetDataLength(msg) + MESSAGE_BYTES;
+    r->bytes = (size_t)natsMsg_GetDataLength(msg) + MESSAGE_BYTES;
     bool ordered = r->task.ordered && r->task.group != NULL;
-    if ((r->task.group != NULL && !groups_join(r, r->task.group)) || (ordered && !ordered_join(r, false))) {
+    if ((r->task.group != NULL && !groups_join(r, r->task.group)) ||
+        (ordered && !ordered_join(r, false))) {
         run_free(r);
         return NULL;
     }
     return r;
 }
 
-struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64_t queue_seq, int64_t stored_ns,
-                      uint64_t work_seq, uint32_t attempt, uint32_t timeouts, const char *group, bool ordered)
+struct run *run_adopt(struct queue *q, const char *id, const char *lease, uint64_t queue_seq,
+                      int64_t stored_ns, uint64_t work_seq, uint32_t attempt, uint32_t timeouts,
+                      const char *group, bool ordered)
 {
     struct run *r = make(q, lease, queue_seq, stored_ns);
     if (r == NULL)
         return NULL;
     struct dispatch *d = q->pool->dispatch;
-    snprintf(r->task.id, sizeof r->task.id, "%s", id);
+    snprintf(r->task.id, sizeof(r->task.id), "%s", id);
     r->task.attempt = attempt;
     r->task.timeouts = timeouts;
     r->task.max_retry = -1;
@@ -119,7 +123,7 @@ void run_set_work(struct run *r, uint64_t work_seq)
     r->work_seq = work_seq;
     r->in_work = work_seq != 0;
     if (r->in_work)
-        HASH_ADD(by_work, r->pool->by_work, work_seq, sizeof r->work_seq, r);
+        HASH_ADD(by_work, r->pool->by_work, work_seq, sizeof(r->work_seq), r);
 }
 
 void run_use_token(struct run *r)
@@ -190,7 +194,8 @@ void run_vanished(struct run *r)
 
 bool run_awaits_answer(const struct run *r)
 {
-    return r->state == RUN_CHECKING || r->state == RUN_HANDING || r->state == RUN_LOOKING || r->state == RUN_ENDING;
+    return r->state == RUN_CHECKING || r->state == RUN_HANDING || r->state == RUN_LOOKING ||
+           r->state == RUN_ENDING;
 }
 
 void run_abandon(struct run *r)
@@ -199,7 +204,9 @@ void run_abandon(struct run *r)
         run_free(r);
         return;
     }
-    void (*cancelled)(void *, bool, bool) = r->state == RUN_ENDING && r->end == END_CANCELLED ? r->cancelled : NULL;
+    void (*cancelled)(void *, bool, bool) = r->state == RUN_ENDING && r->end == END_CANCELLED
+                                                ? r->cancelled
+                                                : NULL;
     detach(r);
     r->abandoned = true;
     DL_APPEND(r->pool->abandoned, r);
@@ -209,7 +216,7 @@ void run_abandon(struct run *r)
 
 bool run_is_abandoned(const void *run)
 {
-    return ((const struct run *) run)->abandoned;
+    return ((const struct run *)run)->abandoned;
 }
 
 bool run_is_gone(struct run *r)
@@ -232,7 +239,8 @@ void run_set_lease(struct run *r, const char *ack_subject)
 
 void run_identity(const struct run *r, const char *suffix, char *out)
 {
-    snprintf(out, 256, "%s.%s.%" PRIu64 ".%" PRId64 "%s", r->task.id, r->queue->stream, r->queue_seq, r->stored_ns, suffix);
+    snprintf(out, 256, "%s.%s.%" PRIu64 ".%" PRId64 "%s", r->task.id, r->queue->stream,
+             r->queue_seq, r->stored_ns, suffix);
 }
 
 void run_renew(struct run *r)
@@ -251,7 +259,8 @@ void run_lose(struct run *r)
     run_set_work(r, 0);
     r->state = RUN_LOST;
     FAULT("lose.nak.before");
-    natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK"); /* so that it comes at once */
+    /* so that it comes at once */
+    natsConnection_PublishString(p->dispatch->nc, r->lease, "-NAK");
     FAULT_SENT("lose.nak.after", p->dispatch->nc);
     r->queue->lapsed++;
 }

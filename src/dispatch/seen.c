@@ -23,7 +23,7 @@ static void start(struct dispatch *d);
 
 static void on_record(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
-    (void) seq;
+    (void)seq;
     struct dispatch *d = arg;
     struct page_name name;
     clock_learn(&d->clock, time_ns);
@@ -51,7 +51,8 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
     if (err == AX_OK) {
         if (d->seen.done == 0) {
             filter_stats(d->filter, &s);
-            log_info("filter built from AX_DONE", "records=%" PRIu64 " last_seq=%" PRIu64, s.entries, last_seq);
+            log_info("filter built from AX_DONE", "records=%" PRIu64 " last_seq=%" PRIu64,
+                     s.entries, last_seq);
         }
         /* Fewer than before: the bucket was recreated, and is read from its start next time. */
         d->seen.next_seq = last_seq + 1 < d->seen.next_seq ? 1 : last_seq + 1;
@@ -70,12 +71,14 @@ static void start(struct dispatch *d)
     struct reader_events events = {on_record, on_end, d};
     d->seen.started++;
     /* of the whole bucket: a narrower subject is slow in the server */
-    d->seen.reading = reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_DONE, ">", d->seen.next_seq, &events) == AX_OK;
+    d->seen.reading = reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_DONE, ">",
+                                   d->seen.next_seq, &events) == AX_OK;
 }
 
 uint64_t seen_catch_up(struct dispatch *d)
 {
-    d->seen.wanted = d->seen.started + 1; /* one that is under way may have asked for the end already */
+    /* one that is under way may have asked for the end already */
+    d->seen.wanted = d->seen.started + 1;
     if (!d->seen.reading)
         start(d);
     return d->seen.wanted;
@@ -88,10 +91,10 @@ uint64_t seen_done(const struct dispatch *d)
 
 ax_err seen_when_caught_up(struct dispatch *d, void (*cb)(void *arg), void *arg)
 {
-    struct seen_waiter *w = malloc(sizeof *w);
+    struct seen_waiter *w = malloc(sizeof(*w));
     if (w == NULL)
         return AX_E_NOMEM;
-    *w = (struct seen_waiter) {.need = seen_catch_up(d), .cb = cb, .arg = arg};
+    *w = (struct seen_waiter){.need = seen_catch_up(d), .cb = cb, .arg = arg};
     *(d->seen.waiting_end != NULL ? &d->seen.waiting_end->next : &d->seen.waiting) = w;
     d->seen.waiting_end = w;
     return AX_OK;

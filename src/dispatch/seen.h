@@ -1,7 +1,8 @@
-/* The dispatcher's view of KV_AX_DONE, the filter and the index of pages: built from the bucket at start and added to by
- * what this process records. What other dispatchers recorded is read on taking over a pool, and every few seconds while
- * there are others, so that there is little to read then. Until that reading has ended no task of the pool starts: a
- * record in a page that was not read cannot be found (docs/design.md). Loop lock. */
+/* The dispatcher's view of KV_AX_DONE, the filter and the index of pages: built from the bucket at
+ * start and added to by what this process records. What other dispatchers recorded is read on
+ * taking over a pool, and every few seconds while there are others, so that there is little to read
+ * then. Until that reading has ended no task of the pool starts: a record in a page that was not
+ * read cannot be found (docs/design.md). Loop lock. */
 #ifndef AX_DISPATCH_SEEN_H
 #define AX_DISPATCH_SEEN_H
 
@@ -13,15 +14,17 @@
 struct dispatch;
 struct pool;
 
-/* Reads the bucket from where the last reading ended. Returns the number of the reading that has all that is stored now:
- * when seen_done has reached it, "no" of the filter is certain. */
+/* Reads the bucket from where the last reading ended. Returns the number of the reading that has
+ * all that is stored now: when seen_done has reached it, "no" of the filter is certain. */
 uint64_t seen_catch_up(struct dispatch *d);
 uint64_t seen_done(const struct dispatch *d);
-/* Calls cb when all that is stored now has been read; each within a reading or two of the others that wait. */
+/* Calls cb when all that is stored now has been read; each within a reading or two of the others
+ * that wait. */
 ax_err seen_when_caught_up(struct dispatch *d, void (*cb)(void *arg), void *arg);
 /* Every record that counts for this pool is known. */
 bool seen_suffices(const struct pool *p);
-/* Called often: reads what other dispatchers recorded, now and then, and what could not be read before. */
+/* Called often: reads what other dispatchers recorded, now and then, and what could not be read
+ * before. */
 void seen_tick(struct dispatch *d, int64_t now_ns, bool others);
 
 #endif

@@ -31,7 +31,7 @@ static int64_t ttl_ns(const struct dispatch *d)
 
 int spread_others(const struct dispatch *d)
 {
-    return (int) HASH_COUNT(d->spread.others);
+    return (int)HASH_COUNT(d->spread.others);
 }
 
 static int count_pools(const struct dispatch *d)
@@ -73,7 +73,7 @@ static void on_presence(struct dispatch *d, const struct presence *x, bool live)
         return;
     }
     if (m == NULL) {
-        m = calloc(1, sizeof *m);
+        m = calloc(1, sizeof(*m));
         if (m == NULL)
             return; /* the shares are less even */
         m->presence = *x;
@@ -105,14 +105,17 @@ static void expire(struct dispatch *d, int64_t now)
 static void announce(void *arg)
 {
     struct dispatch *d = arg;
-    struct presence x = {.leads = (uint32_t) count_led(d), .ttl_ms = d->options->lease_ttl_ms, .leaving = d->spread.leaving};
+    struct presence x = {.leads = (uint32_t)count_led(d),
+                         .ttl_ms = d->options->lease_ttl_ms,
+                         .leaving = d->spread.leaving};
     char subject[SUBJECT_MAX_CHARS], ttl[24];
     uint8_t buf[LEASE_MAX_BYTES];
     natsMsg *msg = NULL;
-    snprintf(x.name, sizeof x.name, "%s", d->instance);
+    snprintf(x.name, sizeof(x.name), "%s", d->instance);
     presence_subject(subject, d->instance);
-    snprintf(ttl, sizeof ttl, "%" PRId64 "s", (x.ttl_ms + 999) / 1000);
-    if (natsMsg_Create(&msg, subject, NULL, (const char *) buf, (int) presence_pack(&x, buf)) == NATS_OK &&
+    snprintf(ttl, sizeof(ttl), "%" PRId64 "s", (x.ttl_ms + 999) / 1000);
+    if (natsMsg_Create(&msg, subject, NULL, (const char *)buf, (int)presence_pack(&x, buf)) ==
+            NATS_OK &&
         header_set(msg, HDR_TTL, ttl) == NATS_OK)
         natsConnection_PublishMsg(d->nc, msg); /* a hint: what is lost is said again */
     natsMsg_Destroy(msg);
@@ -128,7 +131,7 @@ void spread_changed(struct dispatch *d)
 static void take_in(struct dispatch *d, const char *subject, natsMsg *msg, bool live)
 {
     const char *data = natsMsg_GetData(msg);
-    size_t bytes = (size_t) natsMsg_GetDataLength(msg);
+    size_t bytes = (size_t)natsMsg_GetDataLength(msg);
     struct presence x;
     struct lease lease = {0};
     if (strncmp(subject, DISPATCHERS_PREFIX, strlen(DISPATCHERS_PREFIX)) == 0) {
@@ -153,7 +156,7 @@ static bool is_short_of(const struct dispatch *d, int floor)
 {
     const struct member *m, *tmp;
     HASH_ITER(hh, d->spread.others, m, tmp) {
-        if ((int) m->presence.leads < floor)
+        if ((int)m->presence.leads < floor)
             return true;
     }
     return false;
@@ -165,12 +168,15 @@ bool spread_wants(struct dispatch *d, const struct leadership *l, int64_t now)
     if (d->spread.leaving || !d->spread.started)
         return false;
     int pools = count_pools(d), led = count_led(d);
-    bool just_left = l->left_ns != 0 && now - l->left_ns < ttl_ns(d); /* for the sake of another's share */
+    /* for the sake of another's share */
+    bool just_left = l->left_ns != 0 && now - l->left_ns < ttl_ns(d);
     if (!just_left && led < spread_floor(pools, members))
         return true;
-    if (!just_left && led < spread_cap(pools, members) && !is_short_of(d, spread_floor(pools, members)))
+    if (!just_left && led < spread_cap(pools, members) &&
+        !is_short_of(d, spread_floor(pools, members)))
         return true;
-    /* Those whose turn it is do not take it: better an uneven share than a pool without a leader. */
+    /* Those whose turn it is do not take it: better an uneven share than a pool without a
+     * leader. */
     return now - leadership_free_since(l) >= ttl_ns(d);
 }
 
@@ -180,18 +186,21 @@ static void even_out(struct dispatch *d, int64_t now)
     int members = spread_others(d) + 1, pools = count_pools(d), led = count_led(d);
     int64_t calm_ns = ttl_ns(d) / LEASE_RENEWALS;
     struct pool *least = NULL;
-    if (members == 1 || now - d->spread.changed_ns < calm_ns || now - d->spread.released_ns < calm_ns / 4)
+    if (members == 1 || now - d->spread.changed_ns < calm_ns ||
+        now - d->spread.released_ns < calm_ns / 4)
         return;
     if (led <= spread_cap(pools, members) &&
         (led <= spread_floor(pools, members) || !is_short_of(d, spread_floor(pools, members))))
         return;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
-        if (p->leadership.state == LEADERSHIP_HELD && (least == NULL || p->inflight < least->inflight))
+        if (p->leadership.state == LEADERSHIP_HELD &&
+            (least == NULL || p->inflight < least->inflight))
             least = p;
     }
     if (least == NULL)
         return;
-    log_info("pool given up for an even share", "pool=%s led=%d pools=%d dispatchers=%d", least->name, led, pools, members);
+    log_info("pool given up for an even share", "pool=%s led=%d pools=%d dispatchers=%d",
+             least->name, led, pools, members);
     d->spread.released_ns = now;
     leadership_leave(&least->leadership);
 }
@@ -222,7 +231,7 @@ void spread_kick(struct dispatch *d)
 
 static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
-    (void) seq;
+    (void)seq;
     struct dispatch *d = arg;
     clock_learn(&d->clock, time_ns);
     if (strncmp(subject, DISPATCHERS_PREFIX, strlen(DISPATCHERS_PREFIX)) == 0)
@@ -231,8 +240,8 @@ static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time
 
 static void on_stored_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void) err; /* whoever is there says so again */
-    (void) last_seq;
+    (void)err; /* whoever is there says so again */
+    (void)last_seq;
     struct dispatch *d = arg;
     d->spread.started = true;
     announce(d);

@@ -1,6 +1,7 @@
-/* Which dispatchers there are, and who of them should lead how many pools. Each says in the bucket AX_LEASES that it is
- * there (ax.v1.Dispatcher, renewed like a lease); free pools go to those that lead fewer than their even share, and who
- * leads more than that gives one up after the other (docs/design.md). Loop lock. */
+/* Which dispatchers there are, and who of them should lead how many pools. Each says in the bucket
+ * AX_LEASES that it is there (ax.v1.Dispatcher, renewed like a lease); free pools go to those that
+ * lead fewer than their even share, and who leads more than that gives one up after the other
+ * (docs/design.md). Loop lock. */
 #ifndef AX_DISPATCH_SPREAD_H
 #define AX_DISPATCH_SPREAD_H
 
@@ -16,18 +17,18 @@ struct leadership;
 
 struct member {
     struct presence presence;
-    int64_t heard_ns; /* monotonic */
-    bool live;        /* heard, not only found in the bucket: it may have died since */
+    int64_t heard_ns;  /* monotonic */
+    bool live;         /* heard, not only found in the bucket: it may have died since */
     UT_hash_handle hh; /* by presence.name */
 };
 
 struct spread {
     struct member *others;
-    bool started;            /* the bucket was read: the others are known */
+    bool started; /* the bucket was read: the others are known */
     bool leaving;
-    int64_t published_ns;    /* our presence */
-    int64_t changed_ns;      /* when somebody came or went */
-    int64_t released_ns;     /* when we gave up a pool for the sake of evenness */
+    int64_t published_ns; /* our presence */
+    int64_t changed_ns;   /* when somebody came or went */
+    int64_t released_ns;  /* when we gave up a pool for the sake of evenness */
     struct loop_timer timer;
     struct loop_later announce;
 };
@@ -50,7 +51,8 @@ int spread_others(const struct dispatch *d);
 void spread_leave(struct dispatch *d);
 bool spread_has_left(const struct dispatch *d);
 
-/* The even share of `pools` among `members`, at most (cap) and at least (floor). members >= 1. Pure. */
+/* The even share of `pools` among `members`, at most (cap) and at least (floor). members >= 1.
+ * Pure. */
 int spread_cap(int pools, int members);
 int spread_floor(int pools, int members);
 

@@ -15,8 +15,9 @@
 
 static void start(struct terminations *t);
 
-/* The server says "terminated" of its own accord as well, of a message that was removed while a consumer's replica took it for
- * un-acked (consumer.go): the worker's ack removed it, and that replica had not heard of the ack yet. */
+/* The server says "terminated" of its own accord as well, of a message that was removed while a
+ * consumer's replica took it for un-acked (consumer.go): the worker's ack removed it, and that
+ * replica had not heard of the ack yet. */
 static bool is_servers_own(const char *words)
 {
     return words != NULL && (strcmp(words, "Unacknowledged message was deleted") == 0 ||
@@ -48,15 +49,16 @@ static bool remember(struct terminations *t, uint64_t work_seq, int64_t time_ns,
 {
     struct termination *x = NULL;
     char reason[REASON_CHARS + 16];
-    HASH_FIND(hh, t->known, &work_seq, sizeof work_seq, x);
+    HASH_FIND(hh, t->known, &work_seq, sizeof(work_seq), x);
     if (x != NULL)
         forget(t, x);
     if (HASH_COUNT(t->known) >= KNOWN_MAX)
         forget(t, t->known);
-    x = calloc(1, sizeof *x);
+    x = calloc(1, sizeof(*x));
     if (x == NULL)
         return false;
-    snprintf(reason, sizeof reason, "terminated%s%.*s", words != NULL ? ": " : "", REASON_CHARS, words != NULL ? words : "");
+    snprintf(reason, sizeof(reason), "terminated%s%.*s", words != NULL ? ": " : "", REASON_CHARS,
+             words != NULL ? words : "");
     x->reason = strdup(reason);
     if (x->reason == NULL) {
         free(x);
@@ -64,17 +66,17 @@ static bool remember(struct terminations *t, uint64_t work_seq, int64_t time_ns,
     }
     x->work_seq = work_seq;
     x->time_ns = time_ns;
-    HASH_ADD(hh, t->known, work_seq, sizeof x->work_seq, x);
+    HASH_ADD(hh, t->known, work_seq, sizeof(x->work_seq), x);
     return true;
 }
 
 static void on_event(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
-    (void) subject;
-    (void) seq;
+    (void)subject;
+    (void)seq;
     struct terminations *t = arg;
-    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), 0, NULL);
-    uint64_t work_seq = (uint64_t) json_integer_value(json_object_get(root, "stream_seq"));
+    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
+    uint64_t work_seq = (uint64_t)json_integer_value(json_object_get(root, "stream_seq"));
     const char *words = json_string_value(json_object_get(root, "reason"));
     if (root == NULL || (!is_servers_own(words) && !remember(t, work_seq, time_ns, words)))
         t->unread = true;
@@ -86,7 +88,7 @@ static void answer(struct terminations *t, struct run *r, bool read)
     struct termination *x = NULL;
     if (run_is_gone(r))
         return;
-    HASH_FIND(hh, t->known, &r->work_seq, sizeof r->work_seq, x);
+    HASH_FIND(hh, t->known, &r->work_seq, sizeof(r->work_seq), x);
     if (x != NULL && x->time_ns < r->epoch_ns)
         x = NULL; /* of an AX_WORK that was deleted */
     look_ended_by(r, read || x != NULL, x != NULL ? x->reason : NULL);
@@ -96,7 +98,8 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
 {
     struct terminations *t = arg;
     struct run_list asked = t->asking;
-    bool recreated = err == AX_OK && last_seq + 1 < t->next_seq; /* its numbers start again: so do we */
+    /* its numbers start again: so do we */
+    bool recreated = err == AX_OK && last_seq + 1 < t->next_seq;
     bool read = err == AX_OK && !t->unread && !recreated;
     t->asking = (struct run_list){0};
     t->reading = false;
@@ -121,9 +124,11 @@ static void start(struct terminations *t)
     t->asking = t->waiting;
     t->waiting = (struct run_list){0};
     t->unread = false;
-    snprintf(filter, sizeof filter, "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED." STREAM_WORK ".%s", t->pool->name);
+    snprintf(filter, sizeof(filter),
+             "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED." STREAM_WORK ".%s", t->pool->name);
     struct reader_events events = {on_event, on_end, t};
-    t->reading = reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_EVENTS, filter, t->next_seq, &events) == AX_OK;
+    t->reading = reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_EVENTS, filter, t->next_seq,
+                              &events) == AX_OK;
     if (!t->reading)
         on_end(t, AX_E_BUSY, 0);
 }

@@ -1,6 +1,7 @@
-/* Which hand-offs of a pool were terminated by their worker, as far as AX_EVENTS knows: what a look needs to tell a task
- * that was finished from one that was given up, when the hand-off is gone and nobody heard why (rule 7). Read when asked,
- * once for all that ask meanwhile, from where the last reading ended: a takeover asks for everything at once. Loop lock. */
+/* Which hand-offs of a pool were terminated by their worker, as far as AX_EVENTS knows: what a look
+ * needs to tell a task that was finished from one that was given up, when the hand-off is gone and
+ * nobody heard why (rule 7). Read when asked, once for all that ask meanwhile, from where the last
+ * reading ended: a takeover asks for everything at once. Loop lock. */
 #ifndef AX_DISPATCH_TERMINATIONS_H
 #define AX_DISPATCH_TERMINATIONS_H
 
@@ -16,7 +17,7 @@ struct run;
 struct termination {
     uint64_t work_seq;
     int64_t time_ns;
-    char *reason; /* "terminated[: <the worker's words>]" */
+    char *reason;      /* "terminated[: <the worker's words>]" */
     UT_hash_handle hh; /* in order of reading: the oldest goes first */
 };
 
@@ -28,14 +29,15 @@ struct run_list {
 struct terminations {
     struct pool *pool;
     struct termination *known;
-    uint64_t next_seq;             /* of AX_EVENTS: where to go on */
-    struct run_list waiting;       /* for the next reading */
-    struct run_list asking;        /* whose reading is under way */
+    uint64_t next_seq;       /* of AX_EVENTS: where to go on */
+    struct run_list waiting; /* for the next reading */
+    struct run_list asking;  /* whose reading is under way */
     bool reading, unread;
 };
 
 void terminations_init(struct terminations *t, struct pool *p);
-/* Ends the look of r, whose hand-off is gone: reads what has come since, then calls look_ended_by. */
+/* Ends the look of r, whose hand-off is gone: reads what has come since, then calls
+ * look_ended_by. */
 void terminations_ask(struct run *r);
 
 /* look.c: reason NULL: no worker terminated it. known false: it could not be told. */

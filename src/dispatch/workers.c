@@ -16,8 +16,8 @@ struct worker {
 
 static void count(struct workers *w, const struct worker *one, int sign)
 {
-    w->capacity += sign * (int64_t) one->report.capacity;
-    w->busy += sign * (int64_t) one->report.busy;
+    w->capacity += sign * (int64_t)one->report.capacity;
+    w->busy += sign * (int64_t)one->report.busy;
 }
 
 static void forget(struct workers *w, struct worker *one)
@@ -40,10 +40,10 @@ void workers_heard(struct workers *w, const char *name, const struct report *r, 
         count(w, one, -1);
         HASH_DEL(w->list, one); /* comes to the end */
     } else {
-        one = calloc(1, sizeof *one);
+        one = calloc(1, sizeof(*one));
         if (one == NULL)
             return;
-        snprintf(one->name, sizeof one->name, "%s", name);
+        snprintf(one->name, sizeof(one->name), "%s", name);
         if (HASH_COUNT(w->list) >= WORKERS_MAX)
             forget(w, w->list);
     }
@@ -62,7 +62,7 @@ void workers_tick(struct workers *w, int64_t now_ns)
 
 int workers_count(const struct workers *w)
 {
-    return (int) HASH_COUNT(w->list);
+    return (int)HASH_COUNT(w->list);
 }
 
 struct workers_told workers_since(struct workers *w, int64_t since_ns)

@@ -1,5 +1,6 @@
-/* The workers of a pool that report (core/report.h): what each said last. Bounded: at most WORKERS_MAX, and who has not
- * been heard for WORKERS_SILENT_NS is forgotten. Pure: time is passed in, which must not run backwards. Loop lock. */
+/* The workers of a pool that report (core/report.h): what each said last. Bounded: at most
+ * WORKERS_MAX, and who has not been heard for WORKERS_SILENT_NS is forgotten. Pure: time is passed
+ * in, which must not run backwards. Loop lock. */
 #ifndef AX_DISPATCH_WORKERS_H
 #define AX_DISPATCH_WORKERS_H
 
@@ -21,11 +22,12 @@ struct workers {
 /* What was reported since a certain time, each worker counted once. */
 struct workers_told {
     int count;
-    double load;   /* mean, by capacity; -1: nothing was reported */
+    double load; /* mean, by capacity; -1: nothing was reported */
     double errors;
 };
 
-/* A report; its errors are added to those of the worker that workers_since has not told yet. Without memory it is lost. */
+/* A report; its errors are added to those of the worker that workers_since has not told yet.
+ * Without memory it is lost. */
 void workers_heard(struct workers *w, const char *name, const struct report *r, int64_t now_ns);
 /* Forgets who has gone silent. */
 void workers_tick(struct workers *w, int64_t now_ns);

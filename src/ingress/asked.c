@@ -19,13 +19,14 @@ struct question {
 
 static void say(struct ingress *ing, const char *reply, const char *text)
 {
-    natsConnection_Publish(ing->nc, reply, text, (int) strlen(text));
+    natsConnection_Publish(ing->nc, reply, text, (int)strlen(text));
 }
 
 static void say_unknown(struct ingress *ing, const char *reply, const char *id, const char *why)
 {
     char text[ANSWER_MAX_BYTES];
-    snprintf(text, sizeof text, "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", why, id);
+    snprintf(text, sizeof(text),
+             "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", why, id);
     say(ing, reply, text);
 }
 
@@ -34,13 +35,14 @@ static void on_record(void *arg, ax_err err, const struct record *r, uint64_t se
     struct question *q = arg;
     char text[ANSWER_MAX_BYTES];
     if (err == AX_OK) {
-        snprintf(text, sizeof text,
-                 "{\"task\":\"%s\",\"state\":\"%s\",\"pool\":\"%s\",\"attempt\":%" PRIu32 ",\"fence\":%" PRIu64
-                 ",\"finished_ns\":%" PRId64 ",\"seq\":%" PRIu64 "}",
-                 q->id, r->state == RECORD_CANCELLED ? "cancelled" : "done", r->pool, r->attempt, r->fence, r->finished_ns, seq);
+        snprintf(text, sizeof(text),
+                 "{\"task\":\"%s\",\"state\":\"%s\",\"pool\":\"%s\",\"attempt\":%" PRIu32
+                 ",\"fence\":%" PRIu64 ",\"finished_ns\":%" PRId64 ",\"seq\":%" PRIu64 "}",
+                 q->id, r->state == RECORD_CANCELLED ? "cancelled" : "done", r->pool, r->attempt,
+                 r->fence, r->finished_ns, seq);
         say(q->ing, q->reply, text);
     } else if (err == AX_E_NOT_FOUND) {
-        snprintf(text, sizeof text, "{\"task\":\"%s\",\"state\":\"unknown\"}", q->id);
+        snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"unknown\"}", q->id);
         say(q->ing, q->reply, text);
     } else {
         say_unknown(q->ing, q->reply, q->id, ax_err_text(err));
@@ -50,10 +52,11 @@ static void on_record(void *arg, ax_err err, const struct record *r, uint64_t se
 
 static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct ingress *ing = closure;
-    const char *reply = natsMsg_GetReply(msg), *id = natsMsg_GetSubject(msg) + strlen(RECORD_PREFIX);
+    const char *reply = natsMsg_GetReply(msg),
+               *id = natsMsg_GetSubject(msg) + strlen(RECORD_PREFIX);
     if (reply != NULL && name_is_task_id(id)) {
         loop_enter(ing->loop);
         struct question *q = NULL;
@@ -61,7 +64,7 @@ static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
             say_unknown(ing, reply, id, "ingress does not follow tasks without a key");
         else if (!known_done_is_whole(ing->known))
             say_unknown(ing, reply, id, "ingress is still reading the records");
-        else if ((q = malloc(sizeof *q + strlen(reply) + 1)) != NULL) {
+        else if ((q = malloc(sizeof(*q) + strlen(reply) + 1)) != NULL) {
             q->ing = ing;
             strcpy(q->id, id);
             strcpy(q->reply, reply);
@@ -75,5 +78,6 @@ static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
 
 ax_err asked_start(struct ingress *ing)
 {
-    return loop_subscribe(ing->loop, NULL, ing->nc, RECORD_PREFIX "*", INGRESS_QUEUE_GROUP, on_question, ing);
+    return loop_subscribe(ing->loop, NULL, ing->nc, RECORD_PREFIX "*", INGRESS_QUEUE_GROUP,
+                          on_question, ing);
 }

@@ -1,5 +1,5 @@
-/* Answers requests to ax.record.<id>: what is recorded of a finished task, wherever its record is. One of the instances
- * answers. */
+/* Answers requests to ax.record.<id>: what is recorded of a finished task, wherever its record is.
+ * One of the instances answers. */
 #ifndef AX_INGRESS_ASKED_H
 #define AX_INGRESS_ASKED_H
 

@@ -36,22 +36,23 @@ static void fill(Ax__V1__Reply *r, Ax__V1__Error *e, struct result *from)
         r->seq = from->v.seq;
         r->duplicate = from->v.duplicate;
         r->task = from->task;
-        r->state = (char *) from->v.state;
+        r->state = (char *)from->v.state;
         return;
     }
     ax__v1__error__init(e);
     e->code = from->v.code;
     e->err_code = from->v.err_code;
     e->description = from->v.description;
-    e->retry_after_ms = (uint32_t) from->v.retry_after_ms;
+    e->retry_after_ms = (uint32_t)from->v.retry_after_ms;
     r->error = e;
 }
 
-/* proto3 strings are UTF-8: a description may quote bytes that are not, or be cut inside a character. */
+/* proto3 strings are UTF-8: a description may quote bytes that are not, or be cut inside a
+ * character. */
 static void make_ascii(char *s)
 {
     for (; *s != '\0'; s++) {
-        if ((unsigned char) *s >= 0x80 || (unsigned char) *s < 0x20)
+        if ((unsigned char)*s >= 0x80 || (unsigned char)*s < 0x20)
             *s = '?';
     }
 }
@@ -63,7 +64,8 @@ static void publish(struct batch *b, const Ax__V1__BatchReply *reply)
     natsMsg *msg = NULL;
     if (data != NULL) {
         ax__v1__batch_reply__pack(reply, data);
-        if (natsMsg_Create(&msg, natsMsg_GetReply(b->msg), NULL, (const char *) data, (int) bytes) == NATS_OK &&
+        if (natsMsg_Create(&msg, natsMsg_GetReply(b->msg), NULL, (const char *)data, (int)bytes) ==
+                NATS_OK &&
             header_set(msg, HDR_SCHEMA, BATCH_REPLY_SCHEMA) == NATS_OK)
             natsConnection_PublishMsg(b->ing->nc, msg);
         FAULT_SENT("batch.answer.after", b->ing->nc);
@@ -75,10 +77,10 @@ static void publish(struct batch *b, const Ax__V1__BatchReply *reply)
 static void answer(struct batch *b)
 {
     Ax__V1__BatchReply reply = AX__V1__BATCH_REPLY__INIT;
-    Ax__V1__Reply *replies = calloc(b->count, sizeof *replies);
-    Ax__V1__Reply **list = calloc(b->count, sizeof *list);
-    Ax__V1__Error *errors = calloc(b->count, sizeof *errors);
-    size_t limit = (size_t) natsConnection_GetMaxPayload(b->ing->nc);
+    Ax__V1__Reply *replies = calloc(b->count, sizeof(*replies));
+    Ax__V1__Reply **list = calloc(b->count, sizeof(*list));
+    Ax__V1__Error *errors = calloc(b->count, sizeof(*errors));
+    size_t limit = (size_t)natsConnection_GetMaxPayload(b->ing->nc);
     FAULT("batch.answer.before");
     if (replies != NULL && list != NULL && errors != NULL) {
         for (size_t i = 0; i < b->count; i++) {
@@ -103,8 +105,8 @@ void batch_answered(struct batch *b, size_t index, const struct verdict *v)
 {
     struct result *r = &b->results[index];
     r->v = *v;
-    snprintf(r->stream, sizeof r->stream, "%s", v->stream != NULL ? v->stream : "");
-    snprintf(r->task, sizeof r->task, "%s", v->task != NULL ? v->task : "");
+    snprintf(r->stream, sizeof(r->stream), "%s", v->stream != NULL ? v->stream : "");
+    snprintf(r->task, sizeof(r->task), "%s", v->task != NULL ? v->task : "");
     if (--b->unanswered == 0 && natsMsg_GetReply(b->msg) != NULL)
         answer(b);
 }
@@ -151,11 +153,12 @@ static void start(struct batch *b, size_t index)
 
 ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)
 {
-    struct batch *b = calloc(1, sizeof *b);
+    struct batch *b = calloc(1, sizeof(*b));
     if (b == NULL)
         return problem_set(p, AX_E_NOMEM, "ingress is out of memory");
-    ax_err err = task_batch_unpack(natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), &b->unpacked, &b->count, p);
-    if (err == AX_OK && (b->results = calloc(b->count, sizeof *b->results)) == NULL)
+    ax_err err = task_batch_unpack(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
+                                   &b->unpacked, &b->count, p);
+    if (err == AX_OK && (b->results = calloc(b->count, sizeof(*b->results))) == NULL)
         err = problem_set(p, AX_E_NOMEM, "ingress is out of memory");
     if (err != AX_OK) {
         task_batch_free(b->unpacked);

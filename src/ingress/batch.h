@@ -1,5 +1,6 @@
-/* A message with many tasks (ax.v1.TaskBatch): every task takes the path of a single one, and one ax.v1.BatchReply with a
- * reply for each goes back when the last has its answer. Lock held in every call. */
+/* A message with many tasks (ax.v1.TaskBatch): every task takes the path of a single one, and one
+ * ax.v1.BatchReply with a reply for each goes back when the last has its answer. Lock held in every
+ * call. */
 #ifndef AX_INGRESS_BATCH_H
 #define AX_INGRESS_BATCH_H
 
@@ -12,7 +13,8 @@
 
 struct batch;
 
-/* Takes msg apart and starts its tasks. On error msg is still the caller's, and p says what is wrong with it. */
+/* Takes msg apart and starts its tasks. On error msg is still the caller's, and p says what is
+ * wrong with it. */
 ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p);
 /* The task at index has its answer. */
 void batch_answered(struct batch *b, size_t index, const struct verdict *v);

@@ -31,34 +31,45 @@ void counters_register(struct counters *c)
     };
     char labels[64];
     for (int i = 0; i < REFUSAL_COUNT; i++) {
-        snprintf(labels, sizeof labels, "reason=\"%s\"", refusals[i]);
-        c->refused[i] = metrics_get(METRIC_COUNTER, "ax_ingress_refused_total", "Submissions not taken, by reason", labels);
+        snprintf(labels, sizeof(labels), "reason=\"%s\"", refusals[i]);
+        c->refused[i] = metrics_get(METRIC_COUNTER, "ax_ingress_refused_total",
+                                    "Submissions not taken, by reason", labels);
     }
     for (int i = 0; i < STATE_COUNT; i++) {
-        snprintf(labels, sizeof labels, "state=\"%s\"", state_text((enum state) i));
+        snprintf(labels, sizeof(labels), "state=\"%s\"", state_text((enum state)i));
         c->duplicates[i] = metrics_get(METRIC_COUNTER, "ax_ingress_duplicates_total",
-                                       "Submissions with a known key, by the state the task was in", labels);
+                                       "Submissions with a known key, by the state the task was in",
+                                       labels);
     }
     c->accepted_later = counter("ax_ingress_delayed_total", "Submissions stored for later");
-    c->cron_fired = counter("ax_ingress_cron_fired_total", "Firings of recurring tasks brought into their queue");
-    c->cron_skipped =
-        counter("ax_ingress_cron_skipped_total", "Firings of recurring tasks skipped because the last one was unfinished");
+    c->cron_fired = counter("ax_ingress_cron_fired_total",
+                            "Firings of recurring tasks brought into their queue");
+    c->cron_skipped = counter(
+        "ax_ingress_cron_skipped_total",
+        "Firings of recurring tasks skipped because the last one was unfinished");
     c->batches = counter("ax_ingress_batches_total", "Messages that carried a batch of tasks");
-    c->unknown = counter("ax_ingress_unknown_total", "Submissions answered \"unknown\" because JetStream was silent");
-    c->buried = counter("ax_ingress_buried_total", "Submissions without reply subject that became dead letters");
+    c->unknown = counter("ax_ingress_unknown_total",
+                         "Submissions answered \"unknown\" because JetStream was silent");
+    c->buried = counter("ax_ingress_buried_total",
+                        "Submissions without reply subject that became dead letters");
     c->working = gauge("ax_ingress_working", "Submissions in the works");
-    c->parked = gauge("ax_ingress_parked", "Submissions that wait for room in the pipeline or for a retry");
-    c->gaps = counter("ax_ingress_gaps_total", "Stretches of a stream that were not heard and read again");
-    c->filter_checks = counter("ax_ingress_filter_checks_total", "Keys looked up in the Bloom filter");
-    c->filter_negatives = counter("ax_ingress_filter_negatives_total", "Look-ups that needed no read");
-    c->filter_false_positives =
-        counter("ax_ingress_filter_false_positives_total", "Look-ups that read and found no record");
+    c->parked = gauge("ax_ingress_parked",
+                      "Submissions that wait for room in the pipeline or for a retry");
+    c->gaps = counter("ax_ingress_gaps_total",
+                      "Stretches of a stream that were not heard and read again");
+    c->filter_checks = counter("ax_ingress_filter_checks_total",
+                               "Keys looked up in the Bloom filter");
+    c->filter_negatives = counter("ax_ingress_filter_negatives_total",
+                                  "Look-ups that needed no read");
+    c->filter_false_positives = counter("ax_ingress_filter_false_positives_total",
+                                        "Look-ups that read and found no record");
     c->filter_entries = gauge("ax_ingress_filter_entries", "Ids in the Bloom filter");
     c->filter_bytes = gauge("ax_ingress_filter_bytes", "Memory of the Bloom filter");
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     c->later_ids = gauge("ax_ingress_later_ids", "Keyed ids believed to wait in AX_LATER");
-    c->later_tasks = gauge("ax_ingress_later_tasks", "Messages in AX_LATER, as last read and added since");
+    c->later_tasks = gauge("ax_ingress_later_tasks",
+                           "Messages in AX_LATER, as last read and added since");
     c->later_limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
     c->dead_ids = gauge("ax_ingress_dead_ids", "Keyed ids believed to lie in AX_DEAD");
 }

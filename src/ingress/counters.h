@@ -1,4 +1,5 @@
-/* What ingress counts, apart from what belongs to one priority (lane.h). Handles are looked up once. */
+/* What ingress counts, apart from what belongs to one priority (lane.h). Handles are looked up
+ * once. */
 #ifndef AX_INGRESS_COUNTERS_H
 #define AX_INGRESS_COUNTERS_H
 
@@ -44,13 +45,15 @@ struct counters {
     struct metric *accepted_later;
     struct metric *cron_fired, *cron_skipped; /* firings of recurring tasks */
     struct metric *batches;
-    struct metric *unknown;  /* answered "unknown, retry" */
-    struct metric *buried;   /* no-reply submissions that went to AX_DEAD */
-    struct metric *working;  /* gauge */
-    struct metric *parked;   /* gauge */
-    struct metric *gaps;     /* stretches of a stream that were not heard and read again */
+    struct metric *unknown; /* answered "unknown, retry" */
+    struct metric *buried;  /* no-reply submissions that went to AX_DEAD */
+    struct metric *working; /* gauge */
+    struct metric *parked;  /* gauge */
+    struct metric *gaps;    /* stretches of a stream that were not heard and read again */
     struct metric *filter_checks, *filter_negatives, *filter_false_positives;
-    struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids, *dead_ids; /* gauges */
+    /* gauges */
+    struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids,
+        *dead_ids;
     struct metric *later_tasks, *later_limit; /* gauges */
 };
 

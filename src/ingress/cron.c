@@ -31,9 +31,10 @@ static bool same_headers(const struct task *a, const struct task *b)
         return false;
     for (size_t i = 0; i < a->header_count; i++) {
         bool there = false;
-        for (size_t j = 0; !there && j < b->header_count; j++)
+        for (size_t j = 0; !there && j < b->header_count; j++) {
             there = strcmp(a->headers[i].name, b->headers[j].name) == 0 &&
                     strcmp(a->headers[i].value, b->headers[j].value) == 0;
+        }
         if (!there)
             return false;
     }
@@ -44,10 +45,13 @@ static bool same_headers(const struct task *a, const struct task *b)
 static bool is_same(const struct task *a, const struct task *b)
 {
     bool a_skips = a->overlap != TASK_OVERLAP_QUEUE, b_skips = b->overlap != TASK_OVERLAP_QUEUE;
-    return same_text(a->cron, b->cron) && same_text(a->time_zone, b->time_zone) && same_text(a->key, b->key) &&
-           same_text(a->group, b->group) && strcmp(a->priority, b->priority) == 0 && a_skips == b_skips &&
-           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms && a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
-           (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) && same_headers(a, b);
+    return same_text(a->cron, b->cron) && same_text(a->time_zone, b->time_zone) &&
+           same_text(a->key, b->key) && same_text(a->group, b->group) &&
+           strcmp(a->priority, b->priority) == 0 && a_skips == b_skips &&
+           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms &&
+           a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
+           (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) &&
+           same_headers(a, b);
 }
 
 static void found_one(struct submit *s, const struct stored_msg *found, const struct task *there)
@@ -55,8 +59,10 @@ static void found_one(struct submit *s, const struct stored_msg *found, const st
     struct verdict v;
     if (there->cron == NULL) {
         verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0,
-                      "Ax-Cron: the key names task %s, which is not recurring and waits in AX_LATER; use another key, or "
-                      "cancel that task", s->task.id);
+                      "Ax-Cron: the key names task %s, which is not recurring and waits in "
+                      "AX_LATER; use another key, or "
+                      "cancel that task",
+                      s->task.id);
         submit_reject(s, REFUSED_CRON, &v);
     } else if (there->submitted == s->task.submitted) {
         s->seq = found->seq; /* an earlier try of ours */
@@ -80,7 +86,8 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
     if (err == AX_E_NOT_FOUND) {
         s->seq = 0;
         submit_run(s, step_store);
-    } else if (err != AX_OK || task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+    } else if (err != AX_OK ||
+               task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
         submit_again(s);
     } else {
         found_one(s, found, &there);
@@ -91,7 +98,7 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
 void cron_step_look(struct submit *s)
 {
     char subject[SUBJECT_MAX_CHARS];
-    snprintf(subject, sizeof subject, "ax.later.*.%s.%s", s->task.pool, s->task.id);
+    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", s->task.pool, s->task.id);
     ax_err err = submit_has_room(s)
                      ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 0, GET_WAIT_MS, on_look, s)
                      : AX_E_BUSY;
@@ -118,7 +125,8 @@ static void on_stored(void *arg, const struct answer *a)
             submit_wait(s);
         else
             submit_again(s);
-    } else if (a->err == AX_E_SERVER && (a->err_code == JSERR_SCHEDULE_PATTERN || a->err_code == JSERR_SCHEDULE_ZONE)) {
+    } else if (a->err == AX_E_SERVER &&
+               (a->err_code == JSERR_SCHEDULE_PATTERN || a->err_code == JSERR_SCHEDULE_ZONE)) {
         cron_refused(&s->task, a->err_code, &p);
         submit_refuse(s, REFUSED_CRON, &p);
     } else {
@@ -140,7 +148,7 @@ static void step_store(struct submit *s)
     }
     known_goes_later(s->ing->known, s->task.id, s->due_ns);
     name_subject(subject, "later", s->task.priority, s->task.pool, s->task.id);
-    snprintf(expected, sizeof expected, "%" PRIu64, s->seq);
+    snprintf(expected, sizeof(expected), "%" PRIu64, s->seq);
     err = task_to_msg(&s->task, subject, reply, &msg);
     if (err == AX_OK)
         err = cron_set_schedule(msg, &s->task, s->paused);
@@ -171,8 +179,10 @@ static void on_older(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct submit *s = arg;
     const char *cron = NULL;
-    if (err == AX_OK && found->seq < s->seq && natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
-        bool stays = found->seq == s->replaced; /* the server did not remove it: not at once again */
+    if (err == AX_OK && found->seq < s->seq &&
+        natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
+        /* the server did not remove it: not at once again */
+        bool stays = found->seq == s->replaced;
         s->replaced = found->seq;
         s->step = step_remove_old;
         if (stays)
@@ -188,13 +198,15 @@ static void on_older(void *arg, ax_err err, const struct stored_msg *found)
     }
 }
 
-/* One that had another priority: the new one did not take its place. Looked for each time, since whoever replaced it may
- * have died before it came to removing it. Of two that replace each other at once the later one stays. */
+/* One that had another priority: the new one did not take its place. Looked for each time, since
+ * whoever replaced it may have died before it came to removing it. Of two that replace each other
+ * at once the later one stays. */
 static void step_look_older(struct submit *s)
 {
     char subject[SUBJECT_MAX_CHARS];
-    snprintf(subject, sizeof subject, "ax.later.*.%s.%s", s->task.pool, s->task.id);
-    ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 1, GET_WAIT_MS, on_older, s)
+    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", s->task.pool, s->task.id);
+    ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, STREAM_LATER, subject, 1,
+                                                   GET_WAIT_MS, on_older, s)
                                     : AX_E_BUSY;
     if (err != AX_OK)
         submit_not_asked(s, err);
@@ -204,10 +216,12 @@ static void step_remove_old(struct submit *s)
 {
     char payload[64];
     FAULT("cron.remove-old.before");
-    int n = snprintf(payload, sizeof payload, "{\"seq\":%" PRIu64 ",\"no_erase\":true}", s->replaced);
-    ax_err err = submit_has_room(s) ? pipeline_request(s->ing->pipe, "$JS.API.STREAM.MSG.DELETE." STREAM_LATER, payload,
-                                                       (size_t) n, GET_WAIT_MS, on_removed, s)
-                                    : AX_E_BUSY;
+    int n = snprintf(payload, sizeof(payload), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
+                     s->replaced);
+    ax_err err = submit_has_room(s)
+                     ? pipeline_request(s->ing->pipe, "$JS.API.STREAM.MSG.DELETE." STREAM_LATER,
+                                        payload, (size_t)n, GET_WAIT_MS, on_removed, s)
+                     : AX_E_BUSY;
     if (err != AX_OK)
         submit_not_asked(s, err);
 }

@@ -1,6 +1,7 @@
-/* Recurring tasks in ingress: storing a schedule that was submitted, and making one task of each firing. The schedule is a
- * message in AX_LATER under ax.later.…, which the server fires again and again; every firing is a message under ax.due.…
- * that the feeder brings into its queue under an id of its own. Lock held in every call. */
+/* Recurring tasks in ingress: storing a schedule that was submitted, and making one task of each
+ * firing. The schedule is a message in AX_LATER under ax.later.…, which the server fires again and
+ * again; every firing is a message under ax.due.… that the feeder brings into its queue under an id
+ * of its own. Lock held in every call. */
 #ifndef AX_INGRESS_CRON_H
 #define AX_INGRESS_CRON_H
 
@@ -14,8 +15,9 @@
 struct submit;
 struct ingress;
 
-/* The first step of a submission with Ax-Cron: replaces the schedule of its key by compare-and-set. One that is the same
- * stays and is answered as known; one that an operator has paused is replaced by a paused one. */
+/* The first step of a submission with Ax-Cron: replaces the schedule of its key by compare-and-set.
+ * One that is the same stays and is answered as known; one that an operator has paused is replaced
+ * by a paused one. */
 void cron_step_look(struct submit *s);
 
 enum cron_word {
@@ -45,11 +47,13 @@ struct firing {
     int place, rounds;
 };
 
-/* Fills in *f from a due message (t: what it says); claimed when the schedule's overlap is queue. */
-void cron_firing_init(struct firing *f, struct ingress *ing, const struct task *t, natsMsg *due, uint64_t seq,
-                      int64_t time_ns);
-/* Asks whether the last firing's task is unfinished, and if not makes f the last one, so that of two instances with two
- * firings one goes and the other skips. cb exactly once, never before this returns. False: no room, try again. */
+/* Fills in *f from a due message (t: what it says); claimed when the schedule's overlap is
+ * queue. */
+void cron_firing_init(struct firing *f, struct ingress *ing, const struct task *t, natsMsg *due,
+                      uint64_t seq, int64_t time_ns);
+/* Asks whether the last firing's task is unfinished, and if not makes f the last one, so that of
+ * two instances with two firings one goes and the other skips. cb exactly once, never before this
+ * returns. False: no room, try again. */
 bool cron_claim(struct firing *f, void (*cb)(void *arg, enum cron_word word), void *arg);
 /* Makes t, read from the due message, the firing's task. */
 void cron_to_task(const struct firing *f, struct task *t);

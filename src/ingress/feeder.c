@@ -18,7 +18,8 @@
 #include "ingress/shares.h"
 #include "ingress/stream_info.h"
 
-/* Given back with a delay: without one it would come straight back to the pulls we still have at the server. */
+/* Given back with a delay: without one it would come straight back to the pulls we still have at
+ * the server. */
 #define NAK_LATER "-NAK {\"delay\":1000000000}"
 #define WINDOW 256
 #define TICK_MS 100
@@ -35,9 +36,9 @@ struct held {
     struct feeder *feeder;
     natsMsg *msg;
     struct firing *firing; /* of a recurring task; NULL: an ordinary one (owned) */
-    uint64_t number;    /* order of arrival */
+    uint64_t number;       /* order of arrival */
     uint32_t attempt;
-    int64_t lease_ns;   /* when the lease was renewed last */
+    int64_t lease_ns;      /* when the lease was renewed last */
     int64_t wait_until_ns; /* in the list `waiting`: when to try again */
     int acks;
     char id[TASK_ID_CHARS + 1];
@@ -57,10 +58,10 @@ struct feeder {
     struct list waiting; /* an earlier attempt is in the queue, or an error: come back */
     int held, publishing, flying_count;
     uint64_t arrived;
-    bool full;      /* the queue refused: publish only what there is room for */
-    int64_t room;   /* while full: how many may go */
-    bool asking;    /* for the room */
-    bool progress;  /* some of the last burst went in: ask for more room at once */
+    bool full;     /* the queue refused: publish only what there is room for */
+    int64_t room;  /* while full: how many may go */
+    bool asking;   /* for the room */
+    bool progress; /* some of the last burst went in: ask for more room at once */
     int64_t room_delay_ms;
     struct loop_timer room_timer, tick;
     struct metric *fed, *dropped, *refused;
@@ -149,14 +150,16 @@ static void on_acked(void *arg, const struct answer *a)
         drop(f, h); /* not heard: it comes again and finds its task in the queue, or done */
 }
 
-/* The server's word is waited for: an ack that got lost would bring the task once more. Not in any list. */
+/* The server's word is waited for: an ack that got lost would bring the task once more. Not in any
+ * list. */
 static void ack_source(struct held *h)
 {
     struct feeder *f = h->feeder;
     FAULT_IF(is_spill(f), "drain.ack.before");
     FAULT_IF(is_firing(h), "firing.ack.before");
     FAULT_IF(!is_spill(f) && !is_firing(h), "feed.ack.before");
-    if (pipeline_request(f->lane->ing->pipe, natsMsg_GetReply(h->msg), "+ACK", 4, ASK_WAIT_MS, on_acked, h) != AX_OK) {
+    if (pipeline_request(f->lane->ing->pipe, natsMsg_GetReply(h->msg), "+ACK", 4, ASK_WAIT_MS,
+                         on_acked, h) != AX_OK) {
         natsConnection_PublishString(f->lane->ing->nc, natsMsg_GetReply(h->msg), "+ACK");
         drop(f, h);
         return;
@@ -175,7 +178,8 @@ static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
     land(f, h);
     if (err == AX_E_NOT_FOUND) {
         list_insert(&f->ready, h); /* it has just gone */
-    } else if (err != AX_OK || task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+    } else if (err != AX_OK ||
+               task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
         wait_and_retry(f, h, ERROR_WAIT_MS);
     } else {
         uint32_t attempt = there.attempt;
@@ -186,7 +190,8 @@ static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
             metric_add(f->dropped, 1);
             ack_source(h);
         } else {
-            wait_and_retry(f, h, EARLIER_WAIT_MS); /* it is just being released: acking here would lose the task */
+            /* it is just being released: acking here would lose the task */
+            wait_and_retry(f, h, EARLIER_WAIT_MS);
         }
     }
     pump(f);
@@ -199,7 +204,8 @@ static void look(struct held *h)
     char subject[SUBJECT_MAX_CHARS];
     name_parse_task_subject(natsMsg_GetSubject(h->msg), &s);
     name_subject(subject, "queue", s.priority, s.pool, h->id);
-    if (pipeline_get(f->lane->ing->pipe, f->lane->p.stream, subject, 0, ASK_WAIT_MS, on_looked, h) == AX_OK)
+    if (pipeline_get(f->lane->ing->pipe, f->lane->p.stream, subject, 0, ASK_WAIT_MS, on_looked,
+                     h) == AX_OK)
         fly(f, h);
     else
         wait_and_retry(f, h, ERROR_WAIT_MS);
@@ -212,13 +218,14 @@ static void on_room(void *arg, ax_err err, const struct stream_info *info)
     struct feeder *f = arg;
     f->asking = false;
     if (err == AX_OK) {
-        bool bytes_full = info->max_bytes > 0 && info->bytes * 100 >= (uint64_t) info->max_bytes * 99;
-        f->room = info->max_msgs < 0 ? WINDOW : info->max_msgs - (int64_t) info->messages;
+        bool bytes_full = info->max_bytes > 0 &&
+                          info->bytes * 100 >= (uint64_t)info->max_bytes * 99;
+        f->room = info->max_msgs < 0 ? WINDOW : info->max_msgs - (int64_t)info->messages;
         if (bytes_full && f->room > 1)
             f->room = 1; /* how many more fit is not known: one at a time */
         f->full = f->room < 2 * WINDOW || bytes_full;
     }
-    f->room_delay_ms = err == AX_OK && f->room > 0  ? ROOM_FIRST_MS
+    f->room_delay_ms = err == AX_OK && f->room > 0          ? ROOM_FIRST_MS
                        : f->room_delay_ms * 2 > ROOM_MAX_MS ? ROOM_MAX_MS
                                                             : f->room_delay_ms * 2;
     pump(f);
@@ -230,7 +237,8 @@ static void ask_room(void *arg)
     if (f->asking)
         return;
     struct ingress *ing = f->lane->ing;
-    f->asking = stream_info_get(ing->pipe, ing->loop, f->lane->p.stream, ASK_WAIT_MS, on_room, f) == AX_OK;
+    f->asking = stream_info_get(ing->pipe, ing->loop, f->lane->p.stream, ASK_WAIT_MS, on_room, f) ==
+                AX_OK;
     if (!f->asking)
         loop_timer_start(ing->loop, &f->room_timer, ROOM_MAX_MS, ask_room, f);
 }
@@ -240,8 +248,8 @@ static void make_room_for(const struct held *h)
 {
     struct task_subject s;
     const char *group = NULL;
-    if (natsMsgHeader_Get(h->msg, HDR_GROUP, &group) == NATS_OK && strlen(group) <= GROUP_MAX_BYTES &&
-        name_parse_task_subject(natsMsg_GetSubject(h->msg), &s))
+    if (natsMsgHeader_Get(h->msg, HDR_GROUP, &group) == NATS_OK &&
+        strlen(group) <= GROUP_MAX_BYTES && name_parse_task_subject(natsMsg_GetSubject(h->msg), &s))
         shares_refused(h->feeder->lane, s.pool, group, false);
 }
 
@@ -276,10 +284,14 @@ static void on_published(void *arg, const struct answer *a)
         list_insert(&f->ready, h);
     } else {
         char text[256];
-        if (log_gate_open(&f->gate, loop_now_ns(f->lane->ing->loop), 1000000000LL, &more))
-            log_warn("queue does not take a task back, trying again", "priority=%s from=%s task=%s error=%s more=%lu",
-                     f->lane->p.name, f->source, h->id,
-                     log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text), more);
+        if (log_gate_open(&f->gate, loop_now_ns(f->lane->ing->loop), 1000000000LL, &more)) {
+            log_warn("queue does not take a task back, trying again",
+                     "priority=%s from=%s task=%s error=%s more=%lu", f->lane->p.name, f->source,
+                     h->id,
+                     log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text,
+                               sizeof(text)),
+                     more);
+        }
         wait_and_retry(f, h, ERROR_WAIT_MS);
     }
     pump(f);
@@ -303,9 +315,11 @@ static ax_err publish(struct feeder *f, struct held *h)
     bool reserved = err == AX_OK;
     if (err == AX_OK)
         err = task_to_msg(&t, subject, reply, &out);
-    /* The id is for the message that comes again, its ack unheard, when its task has failed for good meanwhile. */
+    /* The id is for the message that comes again, its ack unheard, when its task has failed for
+     * good meanwhile. */
     ack_parse_subject(natsMsg_GetReply(h->msg), &source);
-    snprintf(id, sizeof id, "%s.%s.%" PRIu64 ".%" PRId64 ".fed", h->id, f->source, source.stream_seq, source.timestamp_ns);
+    snprintf(id, sizeof(id), "%s.%s.%" PRIu64 ".%" PRId64 ".fed", h->id, f->source,
+             source.stream_seq, source.timestamp_ns);
     if (err == AX_OK && (header_set(out, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK ||
                          header_set(out, HDR_MSG_ID, id) != NATS_OK)) {
         natsMsg_Destroy(out);
@@ -418,10 +432,11 @@ static void on_tick(void *arg)
 
 static bool take_firing(struct held *h, const struct task *t, const struct ack_subject *ack)
 {
-    h->firing = malloc(sizeof *h->firing);
+    h->firing = malloc(sizeof(*h->firing));
     if (h->firing == NULL)
         return false;
-    cron_firing_init(h->firing, h->feeder->lane->ing, t, h->msg, ack->stream_seq, ack->timestamp_ns);
+    cron_firing_init(h->firing, h->feeder->lane->ing, t, h->msg, ack->stream_seq,
+                     ack->timestamp_ns);
     h->attempt = 1;
     return true;
 }
@@ -433,7 +448,7 @@ static void on_message(void *arg, natsMsg *msg)
     struct ack_subject ack = {0};
     struct problem p;
     struct task t = {0};
-    struct held *h = calloc(1, sizeof *h);
+    struct held *h = calloc(1, sizeof(*h));
     const char *reply = natsMsg_GetReply(msg);
     if (reply != NULL && !f->running) { /* for a pull of ours that the server still had */
         natsConnection_PublishString(ing->nc, reply, NAK_LATER);
@@ -456,15 +471,16 @@ static void on_message(void *arg, natsMsg *msg)
         loop_timer_start(ing->loop, &f->tick, TICK_MS, on_tick, f);
     ax_err err = task_from_stored(&t, msg, &p);
     if (err == AX_E_NOMEM) {
-        log_error("out of memory, task left where it is", "stream=%s subject=%s", f->source, natsMsg_GetSubject(msg));
+        log_error("out of memory, task left where it is", "stream=%s subject=%s", f->source,
+                  natsMsg_GetSubject(msg));
         natsConnection_PublishString(ing->nc, reply, NAK_LATER);
         drop(f, h);
         return;
     }
     if (err != AX_OK) {
         char text[400];
-        log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", f->source, natsMsg_GetSubject(msg),
-                  log_quote(p.text, text, sizeof text));
+        log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", f->source,
+                  natsMsg_GetSubject(msg), log_quote(p.text, text, sizeof(text)));
         ack_source(h);
         return;
     }
@@ -476,7 +492,7 @@ static void on_message(void *arg, natsMsg *msg)
         drop(f, h);
         return;
     }
-    snprintf(h->id, sizeof h->id, "%s", h->firing != NULL ? h->firing->id : t.id);
+    snprintf(h->id, sizeof(h->id), "%s", h->firing != NULL ? h->firing->id : t.id);
     task_clear(&t);
     list_insert(&f->ready, h);
     pump(f);
@@ -491,7 +507,7 @@ static void on_lost(void *arg)
 static struct metric *metric(const struct feeder *f, const char *name, const char *help)
 {
     char labels[96];
-    snprintf(labels, sizeof labels, "priority=\"%s\",from=\"%s\"", f->lane->p.name,
+    snprintf(labels, sizeof(labels), "priority=\"%s\",from=\"%s\"", f->lane->p.name,
              strcmp(f->source, STREAM_LATER) == 0 ? "later" : "spill");
     return metrics_get(METRIC_COUNTER, name, help, labels);
 }
@@ -503,7 +519,7 @@ void feeder_consumer(const char *priority, char out[NAME_MAX_CHARS + 16])
 
 ax_err feeder_new(struct feeder **out, struct lane *lane, const char *source)
 {
-    struct feeder *f = calloc(1, sizeof *f);
+    struct feeder *f = calloc(1, sizeof(*f));
     char consumer[NAME_MAX_CHARS + 16];
     if (f == NULL)
         return AX_E_NOMEM;
@@ -512,8 +528,10 @@ ax_err feeder_new(struct feeder **out, struct lane *lane, const char *source)
     f->room_delay_ms = ROOM_FIRST_MS;
     feeder_consumer(lane->p.name, consumer);
     f->fed = metric(f, "ax_ingress_fed_total", "Tasks brought back into the queue");
-    f->dropped = metric(f, "ax_ingress_fed_known_total", "Tasks not brought back because the queue has them already");
-    f->refused = metric(f, "ax_ingress_fed_full_total", "Times a full queue refused a task that was to come back");
+    f->dropped = metric(f, "ax_ingress_fed_known_total",
+                        "Tasks not brought back because the queue has them already");
+    f->refused = metric(f, "ax_ingress_fed_full_total",
+                        "Times a full queue refused a task that was to come back");
     struct puller_events events = {.message = on_message, .lost = on_lost, .arg = f};
     ax_err err = puller_new(&f->puller, lane->ing->nc, lane->ing->loop, source, consumer, &events);
     if (err != AX_OK) {
@@ -524,7 +542,8 @@ ax_err feeder_new(struct feeder **out, struct lane *lane, const char *source)
     return AX_OK;
 }
 
-/* Gives back what has not been started, so that another instance need not wait for the lease to end. */
+/* Gives back what has not been started, so that another instance need not wait for the lease to
+ * end. */
 static void give_back(struct feeder *f, struct list *l)
 {
     while (l->head != NULL) {

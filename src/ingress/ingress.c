@@ -13,7 +13,8 @@
 #include "ingress/submit.h"
 #include "ingress/told.h"
 
-#define PIPELINE_EXTRA 4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
+#define PIPELINE_EXTRA \
+    4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
 #define DRAIN_POLL_MS 20
 #define DOORS 2
 
@@ -21,8 +22,8 @@ static const char *const door_subjects[DOORS] = {"ax.submit", "ax.submit.>"};
 
 static void on_submission(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct ingress *ing = closure;
     loop_enter(ing->loop);
     submit_take(ing, msg);
@@ -37,16 +38,18 @@ static void open_doors(struct ingress *ing)
     for (int i = 0; i < DOORS; i++) {
         if (ing->doors[i] != NULL)
             continue;
-        ax_err err = loop_subscribe(ing->loop, &ing->doors[i], ing->nc, door_subjects[i], INGRESS_QUEUE_GROUP,
-                                    on_submission, ing);
+        ax_err err = loop_subscribe(ing->loop, &ing->doors[i], ing->nc, door_subjects[i],
+                                    INGRESS_QUEUE_GROUP, on_submission, ing);
         if (err != AX_OK) {
-            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i], ax_err_text(err));
+            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i],
+                      ax_err_text(err));
             return;
         }
     }
     ing->open = true;
     char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
-    log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"", lanes_list(ing, list, sizeof list));
+    log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"",
+             lanes_list(ing, list, sizeof(list)));
 }
 
 static void try_open(void *arg)
@@ -96,7 +99,8 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     later_init(&ing->later);
     loop_enter(ing->loop);
     ing->connected = true;
-    ax_err err = pipeline_new(&ing->pipe, ing->nc, ing->loop, (int) ing->options->inflight + PIPELINE_EXTRA);
+    ax_err err = pipeline_new(&ing->pipe, ing->nc, ing->loop,
+                              (int)ing->options->inflight + PIPELINE_EXTRA);
     if (err == AX_OK)
         err = submits_new(&ing->submits, ing);
     if (err == AX_OK)
@@ -122,10 +126,12 @@ static bool doors_are_empty(const struct ingress *ing)
 {
     for (int i = 0; i < DOORS; i++) {
         int messages = 0;
-        if (ing->doors[i] == NULL || natsSubscription_DrainCompletionStatus(ing->doors[i]) != NATS_ILLEGAL_STATE)
+        if (ing->doors[i] == NULL ||
+            natsSubscription_DrainCompletionStatus(ing->doors[i]) != NATS_ILLEGAL_STATE)
             continue;
         /* Without a connection the drain waits for a server that may never come back. */
-        if (ing->connected || natsSubscription_GetPending(ing->doors[i], &messages, NULL) != NATS_OK || messages > 0)
+        if (ing->connected ||
+            natsSubscription_GetPending(ing->doors[i], &messages, NULL) != NATS_OK || messages > 0)
             return false;
     }
     return true;
@@ -140,7 +146,8 @@ static void poll_drained(void *arg)
         log_info("stopped, nothing left in the works", NULL);
         loop_stop(ing->loop);
     } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
-        log_warn("stopped with work unfinished; its producers had no answer yet", "working=%d", working);
+        log_warn("stopped with work unfinished; its producers had no answer yet", "working=%d",
+                 working);
         loop_stop(ing->loop);
     } else {
         loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, poll_drained, ing);

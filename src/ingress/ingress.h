@@ -47,13 +47,15 @@ struct ingress {
 void ingress_disconnected(void *arg);
 void ingress_reconnected(void *arg);
 
-/* ing->nc set, lock not held: starts everything; submissions are taken as soon as the streams are there. */
+/* ing->nc set, lock not held: starts everything; submissions are taken as soon as the streams are
+ * there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
 
 /* What the keeper read: takes it over and opens the doors the first time. Lock held. */
 void ingress_take_priorities(struct ingress *ing, const struct priorities *ps);
 
-/* Takes no new submissions, and stops the loop when nothing is in the works, or after limit_ms. Lock held. */
+/* Takes no new submissions, and stops the loop when nothing is in the works, or after limit_ms.
+ * Lock held. */
 void ingress_drain(struct ingress *ing, int64_t limit_ms);
 
 /* Lock not held. True: ready; otherwise why is filled in. */

@@ -19,10 +19,12 @@
 #define SETTLE_MS 100 /* advisories come in flocks, our own doing among them */
 
 static const char *const advisories[] = {
-    "$JS.EVENT.ADVISORY.STREAM.CREATED.>",   "$JS.EVENT.ADVISORY.STREAM.DELETED.>", "$JS.EVENT.ADVISORY.STREAM.UPDATED.>",
+    "$JS.EVENT.ADVISORY.STREAM.CREATED.>",
+    "$JS.EVENT.ADVISORY.STREAM.DELETED.>",
+    "$JS.EVENT.ADVISORY.STREAM.UPDATED.>",
     "$JS.EVENT.ADVISORY.CONSUMER.DELETED.>",
 };
-#define ADVISORIES ((int) (sizeof advisories / sizeof advisories[0]))
+#define ADVISORIES ((int)(sizeof(advisories) / sizeof(advisories[0])))
 
 struct keeper {
     struct ingress *ing;
@@ -37,8 +39,8 @@ struct keeper {
 
 static void on_advisory(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     keeper_kick(closure);
     natsMsg_Destroy(msg);
 }
@@ -63,8 +65,8 @@ static void on_created(void *arg, const char *stream)
 static void on_short(void *arg, const char *stream, int replicas)
 {
     struct keeper *k = arg;
-    log_warn("stream has fewer replicas than asked for, left as it is", "stream=%s replicas=%d asked=%d", stream, replicas,
-             (int) k->ing->options->replicas);
+    log_warn("stream has fewer replicas than asked for, left as it is",
+             "stream=%s replicas=%d asked=%d", stream, replicas, (int)k->ing->options->replicas);
 }
 
 static ax_err look(struct keeper *k, struct problem *p)
@@ -72,14 +74,16 @@ static ax_err look(struct keeper *k, struct problem *p)
     struct ingress *ing = k->ing;
     struct priorities ps;
     k->created = false;
-    ax_err err = provision_streams(ing->nc, (int) ing->options->replicas, &k->seen, on_created, k, p);
+    ax_err err = provision_streams(ing->nc, (int)ing->options->replicas, &k->seen, on_created, k,
+                                   p);
     if (err == AX_OK)
         err = provision_priorities(ing->nc, &ps, p);
     if (err == AX_OK)
         err = provision_feeders(ing->nc, &ps, p);
-    if (err == AX_OK && !k->counted_replicas)
-        k->counted_replicas =
-            provision_short_of_replicas(ing->nc, (int) ing->options->replicas, on_short, k, NULL) == AX_OK;
+    if (err == AX_OK && !k->counted_replicas) {
+        k->counted_replicas = provision_short_of_replicas(ing->nc, (int)ing->options->replicas,
+                                                          on_short, k, NULL) == AX_OK;
+    }
     if (err != AX_OK && !k->created)
         return err;
     loop_enter(ing->loop);
@@ -126,10 +130,14 @@ static void *run(void *arg)
         ax_err err = look(k, &p);
         if (err == AX_OK)
             k->trouble[0] = '\0';
-        else if (strcmp(k->trouble, p.text) != 0)
-            log_warn("cannot see to the streams, trying again", "error=%s", log_quote(p.text, text, sizeof text));
-        if (err != AX_OK)
-            memcpy(k->trouble, p.text[0] != '\0' ? p.text : "?", p.text[0] != '\0' ? sizeof k->trouble : 2);
+        else if (strcmp(k->trouble, p.text) != 0) {
+            log_warn("cannot see to the streams, trying again", "error=%s",
+                     log_quote(p.text, text, sizeof(text)));
+        }
+        if (err != AX_OK) {
+            memcpy(k->trouble, p.text[0] != '\0' ? p.text : "?",
+                   p.text[0] != '\0' ? sizeof(k->trouble) : 2);
+        }
     } while (wait_for_work(k));
     nats_ReleaseThreadMemory();
     return NULL;
@@ -137,7 +145,7 @@ static void *run(void *arg)
 
 ax_err keeper_start(struct keeper **out, struct ingress *ing)
 {
-    struct keeper *k = calloc(1, sizeof *k);
+    struct keeper *k = calloc(1, sizeof(*k));
     if (k == NULL)
         return AX_E_NOMEM;
     k->ing = ing;

@@ -1,6 +1,7 @@
-/* The thread that sees to it that the streams and the feeders' consumers exist and that the daemon knows the priorities
- * and limits as the server has them. Slow, blocking work, so apart from the loop. Runs at start, when kicked
- * (advisories, reconnect, a puller that lost its consumer) and every 5 s. */
+/* The thread that sees to it that the streams and the feeders' consumers exist and that the daemon
+ * knows the priorities and limits as the server has them. Slow, blocking work, so apart from the
+ * loop. Runs at start, when kicked (advisories, reconnect, a puller that lost its consumer) and
+ * every 5 s. */
 #ifndef AX_INGRESS_KEEPER_H
 #define AX_INGRESS_KEEPER_H
 

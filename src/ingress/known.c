@@ -20,7 +20,8 @@
 #define FILTER_ERROR 0.001
 #define FILTER_DAYS_MAX 31
 #define NS_PER_DAY (24LL * 3600 * 1000000000LL)
-#define LATER_MARGIN_S 3600 /* how long after its time an id may sit in AX_LATER because its queue is full */
+#define LATER_MARGIN_S \
+    3600 /* how long after its time an id may sit in AX_LATER because its queue is full */
 #define FOREVER UINT32_MAX
 
 /* One stream that is followed. */
@@ -29,19 +30,20 @@ struct follow {
     const char *stream;
     const char *filter; /* what reading it asks for */
     unsigned place;
-    bool counts;   /* every sequence of it is a publish that can be heard */
-    bool whole;    /* everything up to safe_seq was read or heard, and since then we listen */
+    bool counts; /* every sequence of it is a publish that can be heard */
+    bool whole;  /* everything up to safe_seq was read or heard, and since then we listen */
     bool asking;
-    bool again;    /* asked to sync while a sync is under way */
+    bool again; /* asked to sync while a sync is under way */
     struct reader *reader;
-    uint64_t safe_seq;  /* everything up to here is in the view */
-    uint64_t heard;     /* messages heard, ever */
+    uint64_t safe_seq;   /* everything up to here is in the view */
+    uint64_t heard;      /* messages heard, ever */
     uint64_t heard_safe; /* at most what had been heard when safe_seq was the last sequence */
     uint64_t heard_asked;
     uint64_t target_seq; /* what the reading under way makes safe */
     uint64_t heard_target;
-    uint64_t told_seq;  /* last sequence as told by the last check; what was stored by then is heard by the next one */
-    bool gap;           /* it was not: read again */
+    /* last sequence as told by the last check; what was stored by then is heard by the next one */
+    uint64_t told_seq;
+    bool gap; /* it was not: read again */
     char created[40];
 };
 
@@ -50,11 +52,13 @@ enum { DONE, LATER, DEAD, FOLLOWED };
 struct known {
     struct ingress *ing;
     struct follow follows[FOLLOWED];
-    struct filter *filter; /* NULL until the bucket's age is known */
+    struct filter *filter;    /* NULL until the bucket's age is known */
     struct page_index *pages; /* with it */
     int days;
     struct idset *later, *dead;
-    struct idset *left; /* what left AX_LATER while it is read: an answer on its way may still show it there; else NULL */
+    /* what left AX_LATER while it is read: an answer on its way may still show it there; else
+     * NULL */
+    struct idset *left;
     unsigned lossy; /* places of which an id could not be kept: every id may be there */
     int64_t dead_age_s;
     struct loop_timer check, retry;
@@ -66,23 +70,24 @@ static void sync_one(struct follow *f);
 
 static uint32_t now_s(struct known *k)
 {
-    return (uint32_t) (clock_ax_ns(k->ing->clock) / 1000000000);
+    return (uint32_t)(clock_ax_ns(k->ing->clock) / 1000000000);
 }
 
 static uint32_t clamp_s(int64_t s)
 {
-    return s < 0 ? 0 : s >= FOREVER ? FOREVER : (uint32_t) s;
+    return s < 0 ? 0 : s >= FOREVER ? FOREVER : (uint32_t)s;
 }
 
-/* When an id in AX_LATER is no longer worth remembering. A schedule that cannot be read (a recurring one): never. */
+/* When an id in AX_LATER is no longer worth remembering. A schedule that cannot be read (a
+ * recurring one): never. */
 static uint32_t later_until(struct known *k, const char *stage, natsMsg *msg)
 {
     const char *schedule = NULL;
     int64_t due_ns;
     if (strcmp(stage, "due") == 0)
-        return clamp_s((int64_t) now_s(k) + LATER_MARGIN_S);
-    if (natsMsgHeader_Get(msg, HDR_SCHEDULE, &schedule) == NATS_OK && schedule != NULL && strncmp(schedule, "@at ", 4) == 0 &&
-        clock_parse_rfc3339(schedule + 4, &due_ns))
+        return clamp_s((int64_t)now_s(k) + LATER_MARGIN_S);
+    if (natsMsgHeader_Get(msg, HDR_SCHEDULE, &schedule) == NATS_OK && schedule != NULL &&
+        strncmp(schedule, "@at ", 4) == 0 && clock_parse_rfc3339(schedule + 4, &due_ns))
         return clamp_s(due_ns / 1000000000 + LATER_MARGIN_S);
     return FOREVER;
 }
@@ -115,16 +120,18 @@ static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg
         return;
     if (f->place == KNOWN_LATER)
         err = goes_later(k, s.id, later_until(k, s.stage, msg));
-    else
-        err = idset_add(k->dead, s.id, k->dead_age_s > 0 ? clamp_s(now_s(k) + k->dead_age_s) : FOREVER);
+    else {
+        err = idset_add(k->dead, s.id,
+                        k->dead_age_s > 0 ? clamp_s(now_s(k) + k->dead_age_s) : FOREVER);
+    }
     if (err != AX_OK)
         lose(k, f->place);
 }
 
 static void on_heard(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct follow *f = closure;
     struct ingress *ing = f->known->ing;
     loop_enter(ing->loop);
@@ -137,7 +144,7 @@ static void on_heard(natsConnection *nc, natsSubscription *sub, natsMsg *msg, vo
 static void on_read(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
     struct follow *f = arg;
-    (void) seq;
+    (void)seq;
     struct known *k = f->known;
     struct task_subject s;
     clock_learn(k->ing->clock, time_ns);
@@ -151,14 +158,16 @@ static void keep_left(struct known *k, bool keep)
 {
     idset_free(k->left);
     k->left = NULL;
-    if (keep && idset_new(&k->left) != AX_OK)
-        k->left = NULL; /* then an id too many is believed to wait, and looked for when it is asked for */
+    if (keep && idset_new(&k->left) != AX_OK) {
+        /* then an id too many is believed to wait, and looked for when it is asked for */
+        k->left = NULL;
+    }
 }
 
 static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
 {
     struct follow *f = arg;
-    (void) last_seq;
+    (void)last_seq;
     f->reader = NULL;
     if (f->place == KNOWN_LATER)
         keep_left(f->known, false);
@@ -181,17 +190,19 @@ static void fit_filter(struct follow *f, int64_t max_age_ns)
     struct known *k = f->known;
     int64_t days = max_age_ns == 0 ? FILTER_DAYS_MAX : (max_age_ns + NS_PER_DAY - 1) / NS_PER_DAY;
     if (max_age_ns == 0 || days > FILTER_DAYS_MAX) {
-        if (k->days != FILTER_DAYS_MAX)
-            log_warn("records are kept for longer than ingress remembers keys", "stream=%s days=%d", STREAM_DONE,
-                     FILTER_DAYS_MAX);
+        if (k->days != FILTER_DAYS_MAX) {
+            log_warn("records are kept for longer than ingress remembers keys", "stream=%s days=%d",
+                     STREAM_DONE, FILTER_DAYS_MAX);
+        }
         days = FILTER_DAYS_MAX;
     }
     if (k->filter != NULL && days == k->days)
         return;
     struct filter *fresh = NULL;
     struct page_index *pages = NULL;
-    if (filter_new(&fresh, (int) days, (int) k->ing->options->filter_entries, FILTER_ERROR) != AX_OK ||
-        page_index_new(&pages, (int) days) != AX_OK) {
+    if (filter_new(&fresh, (int)days, (int)k->ing->options->filter_entries, FILTER_ERROR) !=
+            AX_OK ||
+        page_index_new(&pages, (int)days) != AX_OK) {
         filter_free(fresh);
         log_error("no memory for the filter of finished tasks; every key will be looked up", NULL);
         return;
@@ -200,7 +211,7 @@ static void fit_filter(struct follow *f, int64_t max_age_ns)
     k->filter = fresh;
     page_index_free(k->pages);
     k->pages = pages;
-    k->days = (int) days;
+    k->days = (int)days;
     f->whole = false;
     f->safe_seq = 0;
 }
@@ -217,8 +228,8 @@ static void start_reading(struct follow *f, const struct stream_info *info)
     if (f->place == KNOWN_LATER)
         keep_left(k, true);
     struct reader_events events = {.message = on_read, .end = on_read_end, .arg = f};
-    if (reader_start(&f->reader, k->ing->nc, k->ing->pipe, k->ing->loop, f->stream, f->filter, f->safe_seq + 1, &events) !=
-        AX_OK)
+    if (reader_start(&f->reader, k->ing->nc, k->ing->pipe, k->ing->loop, f->stream, f->filter,
+                     f->safe_seq + 1, &events) != AX_OK)
         f->reader = NULL; /* no memory: the next check tries again */
 }
 
@@ -234,7 +245,7 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
     if (f->place == KNOWN_DEAD)
         k->dead_age_s = info->max_age_ns / 1000000000;
     if (strcmp(f->created, info->created) != 0 || info->last_seq < f->safe_seq) {
-        snprintf(f->created, sizeof f->created, "%s", info->created);
+        snprintf(f->created, sizeof(f->created), "%s", info->created);
         f->safe_seq = 0;
         f->whole = false;
     }
@@ -245,15 +256,16 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
         start_reading(f, info);
 }
 
-/* The stream had told_seq at the last check. Were as many messages heard since as it had grown by then? Not asked at the
- * moment of the answer, which overtakes what is still on its way to us. */
+/* The stream had told_seq at the last check. Were as many messages heard since as it had grown by
+ * then? Not asked at the moment of the answer, which overtakes what is still on its way to us. */
 static void check_heard(struct follow *f)
 {
     uint64_t grown = f->told_seq - f->safe_seq;
     if (!f->whole || !f->counts || f->told_seq <= f->safe_seq)
         return;
     if (grown > f->heard - f->heard_safe) {
-        log_warn("records not heard, reading them again", "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream, grown,
+        log_warn("records not heard, reading them again",
+                 "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream, grown,
                  f->heard - f->heard_safe);
         metric_add(f->known->ing->counters.gaps, 1);
         f->gap = true;
@@ -283,17 +295,17 @@ static void report(struct known *k)
     struct filter_stats s;
     if (k->filter != NULL) {
         filter_stats(k->filter, &s);
-        metric_set(c->filter_checks, (int64_t) s.checks);
-        metric_set(c->filter_negatives, (int64_t) s.negatives);
-        metric_set(c->filter_false_positives, (int64_t) s.false_positives);
-        metric_set(c->filter_entries, (int64_t) s.entries);
-        metric_set(c->filter_bytes, (int64_t) s.bytes);
-        metric_set(c->index_entries, (int64_t) page_index_entries(k->pages));
-        metric_set(c->index_bytes, (int64_t) page_index_bytes(k->pages));
+        metric_set(c->filter_checks, (int64_t)s.checks);
+        metric_set(c->filter_negatives, (int64_t)s.negatives);
+        metric_set(c->filter_false_positives, (int64_t)s.false_positives);
+        metric_set(c->filter_entries, (int64_t)s.entries);
+        metric_set(c->filter_bytes, (int64_t)s.bytes);
+        metric_set(c->index_entries, (int64_t)page_index_entries(k->pages));
+        metric_set(c->index_bytes, (int64_t)page_index_bytes(k->pages));
     }
-    metric_set(c->later_ids, (int64_t) idset_count(k->later));
-    metric_set(c->dead_ids, (int64_t) idset_count(k->dead));
-    metric_set(c->later_tasks, (int64_t) k->ing->later.messages);
+    metric_set(c->later_ids, (int64_t)idset_count(k->later));
+    metric_set(c->dead_ids, (int64_t)idset_count(k->dead));
+    metric_set(c->later_tasks, (int64_t)k->ing->later.messages);
     metric_set(c->later_limit, k->ing->later.max);
 }
 
@@ -317,7 +329,8 @@ static void on_check(void *arg)
         idset_expire(k->dead, now_s(k));
     }
     report(k);
-    loop_timer_start(k->ing->loop, &k->check, known_is_whole(k) ? CHECK_MS : CHECK_MS / 10, on_check, k);
+    loop_timer_start(k->ing->loop, &k->check, known_is_whole(k) ? CHECK_MS : CHECK_MS / 10,
+                     on_check, k);
 }
 
 unsigned known_maybe(struct known *k, const char *id)
@@ -325,7 +338,8 @@ unsigned known_maybe(struct known *k, const char *id)
     unsigned places = 0;
     if (!k->follows[DONE].whole || k->filter == NULL || filter_check(k->filter, id, TASK_ID_CHARS))
         places |= KNOWN_DONE;
-    if (!k->follows[LATER].whole || (idset_count(k->later) > 0 && idset_has(k->later, id, now_s(k))))
+    if (!k->follows[LATER].whole ||
+        (idset_count(k->later) > 0 && idset_has(k->later, id, now_s(k))))
         places |= KNOWN_LATER;
     if (!k->follows[DEAD].whole || (idset_count(k->dead) > 0 && idset_has(k->dead, id, now_s(k))))
         places |= KNOWN_DEAD;
@@ -337,7 +351,8 @@ bool known_done_is_whole(const struct known *k)
     return k->follows[DONE].whole && k->pages != NULL;
 }
 
-ax_err known_find_record(struct known *k, const char *id, int64_t timeout_ms, record_find_cb cb, void *arg)
+ax_err known_find_record(struct known *k, const char *id, int64_t timeout_ms, record_find_cb cb,
+                         void *arg)
 {
     return record_find(k->ing->pipe, k->pages, id, timeout_ms, cb, arg);
 }
@@ -354,7 +369,8 @@ void known_is_not(struct known *k, unsigned place, const char *id)
 
 void known_goes_later(struct known *k, const char *id, int64_t due_ns)
 {
-    if (name_is_keyed(id) && goes_later(k, id, clamp_s(due_ns / 1000000000 + LATER_MARGIN_S)) != AX_OK)
+    if (name_is_keyed(id) &&
+        goes_later(k, id, clamp_s(due_ns / 1000000000 + LATER_MARGIN_S)) != AX_OK)
         lose(k, KNOWN_LATER);
 }
 
@@ -369,7 +385,8 @@ void known_left_later(struct known *k, const char *id)
 
 void known_still_later(struct known *k, const char *id)
 {
-    if (name_is_keyed(id) && goes_later(k, id, clamp_s((int64_t) now_s(k) + LATER_MARGIN_S)) != AX_OK)
+    if (name_is_keyed(id) &&
+        goes_later(k, id, clamp_s((int64_t)now_s(k) + LATER_MARGIN_S)) != AX_OK)
         lose(k, KNOWN_LATER);
 }
 
@@ -409,7 +426,7 @@ ax_err known_start(struct known **out, struct ingress *ing)
         [LATER] = {STREAM_LATER, "ax.later.>", ">", KNOWN_LATER, false},
         [DEAD] = {STREAM_DEAD, "ax.dead.>", ">", KNOWN_DEAD, true},
     };
-    struct known *k = calloc(1, sizeof *k);
+    struct known *k = calloc(1, sizeof(*k));
     if (k == NULL || idset_new(&k->later) != AX_OK || idset_new(&k->dead) != AX_OK)
         return AX_E_NOMEM;
     k->ing = ing;

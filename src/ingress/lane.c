@@ -30,7 +30,7 @@ struct lane *lane_find(struct ingress *ing, const char *name)
 /* What a priority that is gone had is not told any more. */
 static void report(const struct lane *l)
 {
-    metric_set(l->tasks, (int64_t) l->p.messages);
+    metric_set(l->tasks, (int64_t)l->p.messages);
     metric_set(l->limit, l->p.max_msgs);
     metric_set(l->is_spilling, l->spilling);
     metric_hide(l->tasks, !l->here);
@@ -55,7 +55,8 @@ static void sample(struct lane *l)
     if (l->asking)
         return;
     l->asked_ns = loop_now_ns(l->ing->loop);
-    l->asking = stream_info_get(l->ing->pipe, l->ing->loop, l->p.stream, INFO_WAIT_MS, on_sample, l) == AX_OK;
+    l->asking = stream_info_get(l->ing->pipe, l->ing->loop, l->p.stream, INFO_WAIT_MS, on_sample,
+                                l) == AX_OK;
 }
 
 static void on_sample_timer(void *arg)
@@ -77,13 +78,15 @@ int64_t lane_hint_ms(struct lane *l)
 int64_t lane_hint_soon_ms(struct lane *l)
 {
     int64_t hint_ms = lane_hint_ms(l);
-    return hint_ms > HINT_SOON_MS && !drain_stands(&l->drain, loop_now_ns(l->ing->loop)) ? HINT_SOON_MS : hint_ms;
+    return hint_ms > HINT_SOON_MS && !drain_stands(&l->drain, loop_now_ns(l->ing->loop))
+               ? HINT_SOON_MS
+               : hint_ms;
 }
 
 static void ask_spill(void *arg);
 
-/* New tasks go behind those in the spill, so under load it would never be seen empty: they are held for the moment that
- * the last few take to reach the queue. */
+/* New tasks go behind those in the spill, so under load it would never be seen empty: they are held
+ * for the moment that the last few take to reach the queue. */
 static void hold(struct lane *l, uint64_t left)
 {
     int64_t now = loop_now_ns(l->ing->loop);
@@ -104,7 +107,8 @@ static void on_spill_left(void *arg, ax_err err, uint64_t left)
     }
     l->spilling = l->spilling || (err == AX_OK && left > 0);
     hold(l, err == AX_OK ? left : UINT64_MAX);
-    loop_timer_start(l->ing->loop, &l->spill_timer, l->holding ? HOLD_POLL_MS : SPILL_POLL_MS, ask_spill, l);
+    loop_timer_start(l->ing->loop, &l->spill_timer, l->holding ? HOLD_POLL_MS : SPILL_POLL_MS,
+                     ask_spill, l);
 }
 
 static void ask_spill(void *arg)
@@ -113,7 +117,8 @@ static void ask_spill(void *arg)
     char consumer[64];
     feeder_consumer(l->p.name, consumer);
     l->spill_heard_at_ask = l->spill_heard;
-    if (!l->here || consumer_left_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer, INFO_WAIT_MS, on_spill_left, l) != AX_OK)
+    if (!l->here || consumer_left_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer,
+                                      INFO_WAIT_MS, on_spill_left, l) != AX_OK)
         loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
 }
 
@@ -126,31 +131,40 @@ void lane_spilled(struct lane *l)
     }
 }
 
-static struct metric *metric(const struct lane *l, enum metric_kind kind, const char *name, const char *help)
+static struct metric *metric(const struct lane *l, enum metric_kind kind, const char *name,
+                             const char *help)
 {
     char labels[64];
-    snprintf(labels, sizeof labels, "priority=\"%s\"", l->p.name);
+    snprintf(labels, sizeof(labels), "priority=\"%s\"", l->p.name);
     return metrics_get(kind, name, help, labels);
 }
 
 static struct lane *lane_new(struct ingress *ing, const struct priority *p)
 {
-    struct lane *l = calloc(1, sizeof *l);
+    struct lane *l = calloc(1, sizeof(*l));
     if (l == NULL)
         return NULL;
     l->ing = ing;
     l->p = *p;
     drain_init(&l->drain);
-    l->submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total", "Submissions with a valid priority");
-    l->accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total", "Tasks stored in the queue");
-    l->busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total", "Submissions answered busy because the queue was full");
+    l->submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total",
+                          "Submissions with a valid priority");
+    l->accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total",
+                         "Tasks stored in the queue");
+    l->busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total",
+                     "Submissions answered busy because the queue was full");
     l->over_share = metric(l, METRIC_COUNTER, "ax_ingress_over_share_total",
-                           "Submissions answered busy because their group held more than its share while others waited");
+                           "Submissions answered busy because their group held more than its share "
+                           "while others waited");
     l->spilled = metric(l, METRIC_COUNTER, "ax_ingress_spilled_total", "Tasks stored in the spill");
-    l->tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks", "Unfinished tasks in the queue, as last read from the server");
-    l->limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks", "Bound of the queue, as last read from the server");
-    l->is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling", "1: tasks wait in the spill, new ones go there, too");
-    if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK || feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
+    l->tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks",
+                      "Unfinished tasks in the queue, as last read from the server");
+    l->limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks",
+                      "Bound of the queue, as last read from the server");
+    l->is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling",
+                            "1: tasks wait in the spill, new ones go there, too");
+    if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK ||
+        feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
         log_error("cannot start the feeders, trying again", "priority=%s", p->name);
         free(l); /* a feeder that did start has asked for nothing yet: it stays idle */
         return NULL;
@@ -176,7 +190,8 @@ static void set_here(struct lane *l, bool here)
         return;
     l->here = here;
     if (here) {
-        log_info("priority is here", "priority=%s stream=%s rank=%d", l->p.name, l->p.stream, l->p.rank);
+        log_info("priority is here", "priority=%s stream=%s rank=%d", l->p.name, l->p.stream,
+                 l->p.rank);
         ask_spill(l);
     } else {
         log_warn("priority is gone", "priority=%s stream=%s", l->p.name, l->p.stream);
@@ -207,8 +222,9 @@ void lanes_update(struct ingress *ing, const struct priorities *ps)
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct lane *x = *(struct lane *const *) a, *y = *(struct lane *const *) b;
-    return x->p.rank != y->p.rank ? (x->p.rank > y->p.rank) - (x->p.rank < y->p.rank) : strcmp(x->p.name, y->p.name);
+    const struct lane *x = *(struct lane *const *)a, *y = *(struct lane *const *)b;
+    return x->p.rank != y->p.rank ? (x->p.rank > y->p.rank) - (x->p.rank < y->p.rank)
+                                  : strcmp(x->p.name, y->p.name);
 }
 
 char *lanes_list(const struct ingress *ing, char *buf, size_t cap)
@@ -219,10 +235,12 @@ char *lanes_list(const struct ingress *ing, char *buf, size_t cap)
         if (l->here)
             here[count++] = l;
     }
-    qsort(here, count, sizeof here[0], by_rank);
+    qsort(here, count, sizeof(here[0]), by_rank);
     buf[0] = '\0';
-    for (size_t i = 0; i < count && used < cap; i++)
-        used += (size_t) snprintf(buf + used, cap - used, "%s%s", i > 0 ? ", " : "", here[i]->p.name);
+    for (size_t i = 0; i < count && used < cap; i++) {
+        used += (size_t)snprintf(buf + used, cap - used, "%s%s", i > 0 ? ", " : "",
+                                 here[i]->p.name);
+    }
     return buf;
 }
 

@@ -1,6 +1,7 @@
-/* A priority as ingress sees it: its queue stream, whether that is full and how fast it drains, whether tasks of it wait
- * in the spill, and the two feeders that bring tasks back. A lane is never freed, since submissions in the works point
- * to it; it is revived when a priority of its name comes back. Lock held in every call. */
+/* A priority as ingress sees it: its queue stream, whether that is full and how fast it drains,
+ * whether tasks of it wait in the spill, and the two feeders that bring tasks back. A lane is never
+ * freed, since submissions in the works point to it; it is revived when a priority of its name
+ * comes back. Lock held in every call. */
 #ifndef AX_INGRESS_LANE_H
 #define AX_INGRESS_LANE_H
 
@@ -24,9 +25,11 @@ struct lane {
     bool asking; /* a stream info is under way */
     int64_t asked_ns;
     bool spilling; /* tasks of this priority wait in AX_SPILL */
-    bool holding;  /* the spill is nearly empty: new tasks wait for a moment, or it would never be */
+    /* the spill is nearly empty: new tasks wait for a moment, or it would never be */
+    bool holding;
     int64_t hold_until_ns;
-    uint64_t spill_heard; /* spill publishes heard; a count of "none left" older than the last one does not hold */
+    /* spill publishes heard; a count of "none left" older than the last one does not hold */
+    uint64_t spill_heard;
     uint64_t spill_heard_at_ask;
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
@@ -48,7 +51,8 @@ int lanes_held(const struct ingress *ing);
 
 /* The queue refused a task: when to come again. Sees to it that the measurement is fresh. */
 int64_t lane_hint_ms(struct lane *l);
-/* The same for a group that room is being made for: soon, unless nothing leaves the queue at all. */
+/* The same for a group that room is being made for: soon, unless nothing leaves the queue at
+ * all. */
 int64_t lane_hint_soon_ms(struct lane *l);
 /* A task of this priority was put into the spill, by us or somebody else. */
 void lane_spilled(struct lane *l);

@@ -1,4 +1,5 @@
-/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (docs/design.md), so ingress counts. */
+/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (docs/design.md), so
+ * ingress counts. */
 #ifndef AX_INGRESS_LATER_H
 #define AX_INGRESS_LATER_H
 
@@ -27,7 +28,7 @@ static inline void later_learn(struct later *l, const struct stream_info *info)
 
 static inline bool later_is_full(const struct later *l)
 {
-    return l->messages >= (uint64_t) l->max;
+    return l->messages >= (uint64_t)l->max;
 }
 
 static inline void later_added(struct later *l)

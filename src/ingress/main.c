@@ -28,7 +28,7 @@ static ax_err serve_http(struct http **http, struct ingress *ing, struct problem
     const struct options *o = ing->options;
     if (o->http_port == 0)
         return AX_OK;
-    ax_err err = http_start(http, o->http_bind, (int) o->http_port, ingress_is_ready, ing, p);
+    ax_err err = http_start(http, o->http_bind, (int)o->http_port, ingress_is_ready, ing, p);
     if (err == AX_OK)
         log_info("http", "bind=%s port=%d", o->http_bind, http_port(*http));
     return err;
@@ -46,13 +46,15 @@ int main(int argc, char **argv)
     ax_err err = options_parse(&options, FOR_INGRESS, argc, argv, false, &first, &p);
     if (err == AX_E_CLOSED)
         return 0;
-    if (err == AX_OK && first < argc)
-        err = problem_set(&p, AX_E_INVALID, "%s: ax-ingress takes options only; see --help", argv[first]);
+    if (err == AX_OK && first < argc) {
+        err = problem_set(&p, AX_E_INVALID, "%s: ax-ingress takes options only; see --help",
+                          argv[first]);
+    }
     if (err != AX_OK) {
         fprintf(stderr, "ax-ingress: %s\n", p.text);
         return EXIT_USAGE;
     }
-    log_init("ax-ingress", (enum log_level) log_level_parse(options.log_level));
+    log_init("ax-ingress", (enum log_level)log_level_parse(options.log_level));
     clock_init(&clock);
     ing.clock = &clock;
     ing.options = &options;

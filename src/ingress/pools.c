@@ -18,9 +18,9 @@
 
 struct pool {
     char name[NAME_MAX_CHARS + 1];
-    int32_t weight; /* of its groups, where `settings` has no word */
+    int32_t weight;            /* of its groups, where `settings` has no word */
     struct settings *settings; /* NULL: no group has a weight of its own (owned) */
-    uint32_t round; /* of reading the bucket, in which it was seen last */
+    uint32_t round;            /* of reading the bucket, in which it was seen last */
     UT_hash_handle hh;
 };
 
@@ -51,11 +51,11 @@ static struct pool *put(struct pools *ps, const char *name)
 {
     struct pool *p = find(ps, name);
     if (p == NULL) {
-        p = calloc(1, sizeof *p);
+        p = calloc(1, sizeof(*p));
         if (p == NULL)
             return NULL;
         p->weight = 1;
-        snprintf(p->name, sizeof p->name, "%s", name);
+        snprintf(p->name, sizeof(p->name), "%s", name);
         HASH_ADD_STR(ps->table, name, p);
     }
     p->round = ps->round;
@@ -80,8 +80,9 @@ static bool is_removal(natsMsg *msg)
 /* Settings that dispatch would refuse as well change nothing. */
 static void take_weights(struct pool *p, natsMsg *msg)
 {
-    struct settings *s = malloc(sizeof *s);
-    if (s == NULL || settings_parse(s, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg), NULL) != AX_OK) {
+    struct settings *s = malloc(sizeof(*s));
+    if (s == NULL || settings_parse(s, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
+                                    NULL) != AX_OK) {
         free(s);
         return;
     }
@@ -109,8 +110,8 @@ static void take(struct pools *ps, const char *subject, natsMsg *msg)
 
 static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct pools *ps = closure;
     loop_enter(ps->loop);
     take(ps, natsMsg_GetSubject(msg), msg);
@@ -120,8 +121,8 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
 
 static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
-    (void) seq;
-    (void) time_ns;
+    (void)seq;
+    (void)time_ns;
     take(arg, subject, msg);
 }
 
@@ -129,11 +130,11 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
 {
     struct pools *ps = arg;
     struct pool *p, *next;
-    (void) last_seq;
+    (void)last_seq;
     ps->reader = NULL;
     if (err == AX_OK) {
         ps->read = true;
-        HASH_ITER (hh, ps->table, p, next) {
+        HASH_ITER(hh, ps->table, p, next) {
             if (p->round != ps->round)
                 cut(ps, p);
         }
@@ -152,7 +153,8 @@ void pools_refresh(struct pools *ps)
     }
     ps->round++;
     struct reader_events events = {.message = on_stored, .end = on_end, .arg = ps};
-    if (reader_start(&ps->reader, ps->nc, ps->pipe, ps->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) != AX_OK)
+    if (reader_start(&ps->reader, ps->nc, ps->pipe, ps->loop, STREAM_POOLS, POOLS_PREFIX ">", 1,
+                     &events) != AX_OK)
         log_error("cannot read the pools", "stream=%s", STREAM_POOLS);
 }
 
@@ -179,7 +181,8 @@ static ax_err publish(struct addition *a, uint64_t expected);
 static void on_marker(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct addition *a = arg;
-    /* A removed entry leaves a marker, which the new one has to follow; anything else there is an entry by now. */
+    /* A removed entry leaves a marker, which the new one has to follow; anything else there is an
+     * entry by now. */
     if (err == AX_OK && is_removal(found->msg) && publish(a, found->seq) == AX_OK)
         return;
     if (err == AX_E_NOT_FOUND && publish(a, 0) == AX_OK)
@@ -194,15 +197,17 @@ static void on_published(void *arg, const struct answer *a)
     FAULT("pool.add.after");
     if (a->err == AX_OK)
         log_info("pool added", "pool=%s", add->name);
-    snprintf(subject, sizeof subject, "%s%s", POOLS_PREFIX, add->name);
+    snprintf(subject, sizeof(subject), "%s%s", POOLS_PREFIX, add->name);
     if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ &&
-        pipeline_get(add->pools->pipe, STREAM_POOLS, subject, 0, GET_WAIT_MS, on_marker, add) == AX_OK)
+        pipeline_get(add->pools->pipe, STREAM_POOLS, subject, 0, GET_WAIT_MS, on_marker, add) ==
+            AX_OK)
         return;
     if (a->err != AX_OK && a->err_code != JSERR_WRONG_LAST_SEQ) {
         char text[256];
         struct pool *p = find(add->pools, add->name);
         log_warn("pool not added, trying again with its next task", "pool=%s error=%s", add->name,
-                 log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text));
+                 log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text,
+                           sizeof(text)));
         if (p != NULL)
             cut(add->pools, p);
     }
@@ -213,8 +218,8 @@ static ax_err publish(struct addition *a, uint64_t expected)
 {
     char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], seq[24];
     natsMsg *msg = NULL;
-    snprintf(subject, sizeof subject, "%s%s", POOLS_PREFIX, a->name);
-    snprintf(seq, sizeof seq, "%" PRIu64, expected);
+    snprintf(subject, sizeof(subject), "%s%s", POOLS_PREFIX, a->name);
+    snprintf(seq, sizeof(seq), "%" PRIu64, expected);
     ax_err err = pipeline_reserve(a->pools->pipe, reply);
     if (err != AX_OK)
         return err;
@@ -231,11 +236,11 @@ static ax_err publish(struct addition *a, uint64_t expected)
 
 void pools_add(struct pools *ps, const char *name)
 {
-    struct addition *a = calloc(1, sizeof *a);
+    struct addition *a = calloc(1, sizeof(*a));
     if (a == NULL)
         return;
     a->pools = ps;
-    snprintf(a->name, sizeof a->name, "%s", name);
+    snprintf(a->name, sizeof(a->name), "%s", name);
     if (publish(a, 0) == AX_OK)
         put(ps, name);
     else
@@ -244,7 +249,7 @@ void pools_add(struct pools *ps, const char *name)
 
 ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, struct loop *l)
 {
-    struct pools *ps = calloc(1, sizeof *ps);
+    struct pools *ps = calloc(1, sizeof(*ps));
     if (ps == NULL)
         return AX_E_NOMEM;
     ps->nc = nc;

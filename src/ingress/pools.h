@@ -1,5 +1,5 @@
-/* The pools that have an entry in KV_AX_POOLS, followed live; ingress adds those that tasks name first. Lock held in every
- * call but pools_start. */
+/* The pools that have an entry in KV_AX_POOLS, followed live; ingress adds those that tasks name
+ * first. Lock held in every call but pools_start. */
 #ifndef AX_INGRESS_POOLS_H
 #define AX_INGRESS_POOLS_H
 
@@ -18,9 +18,11 @@ ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, s
 /* The bucket has been read once: "unknown" is a word to rely on. */
 bool pools_are_read(const struct pools *ps);
 bool pools_has(const struct pools *ps, const char *name);
-/* The weight of a group of a pool, by the pool's settings; group "": of the tasks that name none. */
+/* The weight of a group of a pool, by the pool's settings; group "": of the tasks that name
+ * none. */
 int32_t pools_weight(const struct pools *ps, const char *pool, const char *group);
-/* Adds an entry with every setting at its default; takes effect at once here, and in the bucket as soon as it answers. */
+/* Adds an entry with every setting at its default; takes effect at once here, and in the bucket as
+ * soon as it answers. */
 void pools_add(struct pools *ps, const char *name);
 /* Reads the bucket again: after a reconnect, or when it was recreated. */
 void pools_refresh(struct pools *ps);

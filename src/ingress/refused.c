@@ -9,7 +9,8 @@
 #include "core/header.h"
 #include "core/names.h"
 
-#define OWN_HEADERS_BYTES 1024 /* reason, time, expected sequence and the frame around them, at their longest */
+#define OWN_HEADERS_BYTES \
+    1024 /* reason, time, expected sequence and the frame around them, at their longest */
 
 static size_t headers_bytes(natsMsg *msg)
 {
@@ -25,16 +26,17 @@ static size_t headers_bytes(natsMsg *msg)
             continue;
         for (int v = 0; v < n; v++)
             bytes += strlen(keys[i]) + strlen(values[v]) + 4;
-        free((void *) values);
+        free((void *)values);
     }
-    free((void *) keys);
+    free((void *)keys);
     return bytes;
 }
 
 static bool is_copied(const char *name)
 {
-    return strncasecmp(name, "Nats-", 5) != 0 && strcasecmp(name, HDR_REASON) != 0 && strcasecmp(name, HDR_DIED) != 0 &&
-           strcasecmp(name, HDR_TASK) != 0 && strcasecmp(name, HDR_LEASE) != 0;
+    return strncasecmp(name, "Nats-", 5) != 0 && strcasecmp(name, HDR_REASON) != 0 &&
+           strcasecmp(name, HDR_DIED) != 0 && strcasecmp(name, HDR_TASK) != 0 &&
+           strcasecmp(name, HDR_LEASE) != 0;
 }
 
 static natsStatus copy_headers(natsMsg *from, natsMsg *to)
@@ -51,22 +53,22 @@ static natsStatus copy_headers(natsMsg *from, natsMsg *to)
             continue;
         for (int v = 0; v < n && s == NATS_OK; v++)
             s = natsMsgHeader_Add(to, keys[i], values[v]);
-        free((void *) values);
+        free((void *)values);
     }
-    free((void *) keys);
+    free((void *)keys);
     return s;
 }
 
-static natsStatus build(const struct task *task, natsMsg *from, const char *subject, const char *reply, const char *id,
-                        int64_t max_bytes, natsMsg **out)
+static natsStatus build(const struct task *task, natsMsg *from, const char *subject,
+                        const char *reply, const char *id, int64_t max_bytes, natsMsg **out)
 {
     int64_t room = max_bytes > OWN_HEADERS_BYTES ? max_bytes - OWN_HEADERS_BYTES : 0;
     const char *body = from != NULL ? natsMsg_GetData(from) : task->body;
-    int64_t bytes = from != NULL ? natsMsg_GetDataLength(from) : (int64_t) task->body_bytes;
-    bool with_headers = from != NULL && (int64_t) headers_bytes(from) + bytes <= room;
+    int64_t bytes = from != NULL ? natsMsg_GetDataLength(from) : (int64_t)task->body_bytes;
+    bool with_headers = from != NULL && (int64_t)headers_bytes(from) + bytes <= room;
     if (bytes > room)
         bytes = room;
-    natsStatus s = natsMsg_Create(out, subject, reply, body, (int) bytes);
+    natsStatus s = natsMsg_Create(out, subject, reply, body, (int)bytes);
     if (s == NATS_OK && with_headers)
         s = copy_headers(from, *out);
     if (s == NATS_OK)
@@ -76,8 +78,8 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
     return s;
 }
 
-ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *reply, const char *reason, int64_t died_ns,
-                      int64_t max_payload_bytes, natsMsg **out)
+ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *reply,
+                      const char *reason, int64_t died_ns, int64_t max_payload_bytes, natsMsg **out)
 {
     char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1], died[32], line[512];
     const char *pool = DEFAULT_POOL;
@@ -85,7 +87,7 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
     natsStatus s = NATS_OK;
     *out = NULL;
     if (task->id[0] != '\0')
-        snprintf(id, sizeof id, "%s", task->id);
+        snprintf(id, sizeof(id), "%s", task->id);
     else
         name_new_id(id);
     if (task->pool[0] != '\0')
@@ -98,8 +100,8 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
         s = build(task, submitted, subject, reply, id, max_payload_bytes, out);
     }
     size_t n = 0;
-    for (; reason[n] != '\0' && n < sizeof line - 1; n++)
-        line[n] = (unsigned char) reason[n] < 0x20 ? ' ' : reason[n];
+    for (; reason[n] != '\0' && n < sizeof(line) - 1; n++)
+        line[n] = (unsigned char)reason[n] < 0x20 ? ' ' : reason[n];
     line[n] = '\0';
     if (s == NATS_OK)
         s = header_set(*out, HDR_REASON, line);

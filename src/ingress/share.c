@@ -14,7 +14,7 @@ double share_level(struct share *list, size_t n, double bound)
 {
     double left = bound, weight = 0;
     if (n > 0)
-        qsort(list, n, sizeof *list, by_part);
+        qsort(list, n, sizeof(*list), by_part);
     for (size_t i = 0; i < n; i++)
         weight += list[i].weight;
     for (size_t i = 0; i < n; i++) {

@@ -20,7 +20,8 @@
 
 /* One group of one pool. */
 struct unit {
-    char key[NAME_MAX_CHARS + 1 + GROUP_MAX_BYTES + 1]; /* pool, NUL, group ("": tasks that name none), NUL */
+    /* pool, NUL, group ("": tasks that name none), NUL */
+    char key[NAME_MAX_CHARS + 1 + GROUP_MAX_BYTES + 1];
     unsigned key_bytes;
     const char *group;
     struct report *report; /* of its pool; NULL: none heard */
@@ -29,8 +30,10 @@ struct unit {
     uint32_t unsaid;       /* refusals here that the others have not heard of */
     bool submits;          /* was let in while it contends, and the others have not heard of it */
     uint32_t refused;      /* by all instances, since the last reckoning */
-    double want;           /* how many more it would like to hold, by how often it was refused lately */
-    int64_t want_ns, until_ns, said_ns; /* monotonic: want last changed; contends until; told the others last */
+    /* how many more it would like to hold, by how often it was refused lately */
+    double want;
+    /* monotonic: want last changed; contends until; told the others last */
+    int64_t want_ns, until_ns, said_ns;
     double share;
     UT_hash_handle hh;
 };
@@ -75,21 +78,21 @@ static bool contends(const struct unit *u, int64_t now)
 
 static double held_by(const struct unit *u, int64_t now)
 {
-    return is_fresh(u, now) ? (double) u->held + u->added : 0;
+    return is_fresh(u, now) ? (double)u->held + u->added : 0;
 }
 
 static unsigned make_key(char *key, const char *pool, const char *group)
 {
-    memset(key, 0, sizeof((struct unit *) 0)->key);
+    memset(key, 0, sizeof((struct unit *)0)->key);
     size_t n = strlen(pool) + 1, m = strlen(group) + 1;
     memcpy(key, pool, n);
     memcpy(key + n, group, m);
-    return (unsigned) (n + m);
+    return (unsigned)(n + m);
 }
 
 static struct unit *find(const struct shares *s, const char *pool, const char *group)
 {
-    char key[sizeof((struct unit *) 0)->key];
+    char key[sizeof((struct unit *)0)->key];
     unsigned bytes = make_key(key, pool, group);
     struct unit *u = NULL;
     HASH_FIND(hh, s->units, key, bytes, u);
@@ -99,7 +102,7 @@ static struct unit *find(const struct shares *s, const char *pool, const char *g
 static struct unit *put(struct shares *s, const char *pool, const char *group)
 {
     struct unit *u = find(s, pool, group);
-    if (u != NULL || (u = calloc(1, sizeof *u)) == NULL)
+    if (u != NULL || (u = calloc(1, sizeof(*u))) == NULL)
         return u;
     u->key_bytes = make_key(u->key, pool, group);
     u->group = u->key + strlen(pool) + 1;
@@ -118,7 +121,7 @@ static void wake(struct lane *l)
 static bool make(struct lane *l)
 {
     if (l->shares == NULL)
-        l->shares = calloc(1, sizeof *l->shares);
+        l->shares = calloc(1, sizeof(*l->shares));
     return l->shares != NULL;
 }
 
@@ -129,9 +132,9 @@ static void say(struct lane *l, struct unit *u, int64_t now)
     uint8_t buf[REFUSED_MAX_BYTES];
     char subject[SUBJECT_MAX_CHARS];
     struct refused r = {.count = u->unsaid};
-    snprintf(r.group, sizeof r.group, "%s", u->group);
-    snprintf(subject, sizeof subject, REFUSED_PREFIX "%s.%s", l->p.name, u->key);
-    natsConnection_Publish(l->ing->nc, subject, buf, (int) refused_pack(&r, buf));
+    snprintf(r.group, sizeof(r.group), "%s", u->group);
+    snprintf(subject, sizeof(subject), REFUSED_PREFIX "%s.%s", l->p.name, u->key);
+    natsConnection_Publish(l->ing->nc, subject, buf, (int)refused_pack(&r, buf));
     u->unsaid = 0;
     u->submits = false;
     u->said_ns = now;
@@ -139,15 +142,16 @@ static void say(struct lane *l, struct unit *u, int64_t now)
 
 static void on_refused(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct ingress *ing = closure;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     struct refused r;
     if (pressure_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool) &&
-        refused_unpack(&r, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg)) == AX_OK) {
+        refused_unpack(&r, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK) {
         struct lane *l = lane_find(ing, priority);
-        struct unit *u = l != NULL && is_shared(l) && make(l) ? put(l->shares, pool, r.group) : NULL;
+        struct unit *u = l != NULL && is_shared(l) && make(l) ? put(l->shares, pool, r.group)
+                                                              : NULL;
         if (u != NULL) {
             if (r.count > 0 || u->until_ns > now_ns(l))
                 u->until_ns = now_ns(l) + CONTENDS_NS;
@@ -167,10 +171,10 @@ static void take_report(struct lane *l, const char *pool, const struct held *h)
     struct unit *u, *next;
     HASH_FIND_STR(s->reports, pool, r);
     if (r == NULL) {
-        r = calloc(1, sizeof *r);
+        r = calloc(1, sizeof(*r));
         if (r == NULL)
             return;
-        snprintf(r->pool, sizeof r->pool, "%s", pool);
+        snprintf(r->pool, sizeof(r->pool), "%s", pool);
         HASH_ADD_STR(s->reports, pool, r);
         HASH_ITER(hh, s->units, u, next) {
             if (strcmp(u->key, pool) == 0)
@@ -196,8 +200,8 @@ static void take_report(struct lane *l, const char *pool, const struct held *h)
 
 static void on_held(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct ingress *ing = closure;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     struct held h;
@@ -205,7 +209,7 @@ static void on_held(natsConnection *nc, natsSubscription *sub, natsMsg *msg, voi
         struct lane *l = lane_find(ing, priority);
         /* Of interest only while somebody contends. */
         if (l != NULL && l->shares != NULL && l->shares->tick.heap_index != 0 &&
-            held_unpack(&h, natsMsg_GetData(msg), (size_t) natsMsg_GetDataLength(msg)) == AX_OK) {
+            held_unpack(&h, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK) {
             take_report(l, pool, &h);
             held_clear(&h);
         }
@@ -237,11 +241,11 @@ static void reckon(struct lane *l, int64_t now)
     struct report *r, *another;
     struct unit *only = NULL;
     size_t n = 0, contenders = 0;
-    double bound = (double) l->p.max_msgs * l->p.group_share, level = INFINITY;
-    struct share *list = calloc(HASH_COUNT(s->units) + 1, sizeof *list);
+    double bound = (double)l->p.max_msgs * l->p.group_share, level = INFINITY;
+    struct share *list = calloc(HASH_COUNT(s->units) + 1, sizeof(*list));
     HASH_ITER(hh, s->reports, r, another) {
         if (now - r->heard_ns < FRESH_NS)
-            bound -= (double) r->others;
+            bound -= (double)r->others;
     }
     HASH_ITER(hh, s->units, u, next) {
         update_want(u, now);
@@ -258,7 +262,9 @@ static void reckon(struct lane *l, int64_t now)
     free(list);
     HASH_ITER(hh, s->units, u, next) {
         bool alone = contenders == 1 && only == u;
-        u->share = is_fresh(u, now) && !alone ? level * pools_weight(l->ing->pools, u->key, u->group) : INFINITY;
+        u->share = is_fresh(u, now) && !alone
+                       ? level * pools_weight(l->ing->pools, u->key, u->group)
+                       : INFINITY;
     }
 }
 
@@ -314,7 +320,7 @@ bool shares_allow(struct lane *l, const char *pool, const char *group, struct ex
     int64_t now = now_ns(l);
     double held = held_by(u, now);
     if (held >= 1 && held >= u->share) {
-        *e = (struct excess){(int64_t) held, (int64_t) (u->share < 1 ? 1 : u->share)};
+        *e = (struct excess){(int64_t)held, (int64_t)(u->share < 1 ? 1 : u->share)};
         u->unsaid++;
         return false;
     }
@@ -346,6 +352,9 @@ bool shares_refused(struct lane *l, const char *pool, const char *group, bool wa
 
 ax_err shares_start(struct ingress *ing)
 {
-    ax_err err = loop_subscribe(ing->loop, NULL, ing->nc, REFUSED_PREFIX "*.*", NULL, on_refused, ing);
-    return err != AX_OK ? err : loop_subscribe(ing->loop, NULL, ing->nc, HELD_PREFIX "*.*", NULL, on_held, ing);
+    ax_err err = loop_subscribe(ing->loop, NULL, ing->nc, REFUSED_PREFIX "*.*", NULL, on_refused,
+                                ing);
+    return err != AX_OK
+               ? err
+               : loop_subscribe(ing->loop, NULL, ing->nc, HELD_PREFIX "*.*", NULL, on_held, ing);
 }

@@ -16,8 +16,8 @@
 #include "ingress/submit_steps.h"
 
 #define WORKING_MAX_BYTES (256LL << 20) /* bodies in the works, whatever their number */
-#define FREE_MAX 4096         /* submissions kept for the next ones */
-#define ROOM_FOR_OTHERS 1024  /* pipeline slots that submissions leave to feeders and readers */
+#define FREE_MAX 4096                   /* submissions kept for the next ones */
+#define ROOM_FOR_OTHERS 1024 /* pipeline slots that submissions leave to feeders and readers */
 #define PARKED_MS 20
 #define AGAIN_MS 1000
 #define BRIEF_MS 10
@@ -151,8 +151,8 @@ struct submit *submit_new(struct ingress *ing)
     if (s != NULL) {
         ss->blank = s->parked_next;
         ss->blanks--;
-        memset(s, 0, sizeof *s);
-    } else if ((s = calloc(1, sizeof *s)) == NULL) {
+        memset(s, 0, sizeof(*s));
+    } else if ((s = calloc(1, sizeof(*s))) == NULL) {
         return NULL;
     }
     s->ing = ing;
@@ -229,7 +229,11 @@ void submit_taken(struct submit *s, const char *stream, uint64_t seq)
 
 void submit_known(struct submit *s, const char *stream, uint64_t seq, enum state state)
 {
-    struct verdict v = {.stream = stream, .seq = seq, .duplicate = true, .task = s->task.id, .state = state_text(state)};
+    struct verdict v = {.stream = stream,
+                        .seq = seq,
+                        .duplicate = true,
+                        .task = s->task.id,
+                        .state = state_text(state)};
     metric_add(s->ing->counters.duplicates[state], 1);
     FAULT("submit.known");
     answer(s, &v);
@@ -248,7 +252,8 @@ void submit_reject(struct submit *s, enum refusal why, const struct verdict *v)
         return;
     }
     char reason[480];
-    snprintf(reason, sizeof reason, "%s: %s", v->code == 400 ? "invalid" : "refused", v->description);
+    snprintf(reason, sizeof(reason), "%s: %s", v->code == 400 ? "invalid" : "refused",
+             v->description);
     free(s->reason);
     s->reason = strdup(reason);
     s->step = submit_step_bury;
@@ -258,9 +263,10 @@ void submit_reject(struct submit *s, enum refusal why, const struct verdict *v)
 void submit_refuse(struct submit *s, enum refusal why, const struct problem *p)
 {
     struct verdict v;
-    if (p->err == AX_E_NOMEM)
-        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms", AGAIN_MS);
-    else
+    if (p->err == AX_E_NOMEM) {
+        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms",
+                      AGAIN_MS);
+    } else
         verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "%s", p->text);
     submit_reject(s, why, &v);
 }
@@ -268,9 +274,10 @@ void submit_refuse(struct submit *s, enum refusal why, const struct problem *p)
 void submit_refuse_unread(struct submit *s, const char *subject, const struct problem *p)
 {
     struct problem ignored;
-    const void *body = s->batch != NULL ? s->task.body : NULL; /* the batch lives on; a single task has its message */
+    /* the batch lives on; a single task has its message */
+    const void *body = s->batch != NULL ? s->task.body : NULL;
     size_t bytes = s->batch != NULL ? s->task.body_bytes : 0;
-    memset(&s->task, 0, sizeof s->task);
+    memset(&s->task, 0, sizeof(s->task));
     s->task.body = body;
     s->task.body_bytes = bytes;
     if (name_parse_submit(subject, s->task.priority, s->task.pool, &ignored) != AX_OK)
@@ -280,13 +287,14 @@ void submit_refuse_unread(struct submit *s, const char *subject, const struct pr
 
 /* ---- checks that need to know the server's state */
 
-static void refuse(struct submit *s, enum refusal why, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void refuse(struct submit *s, enum refusal why, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void refuse(struct submit *s, enum refusal why, const char *format, ...)
 {
     struct problem p = {.err = AX_E_INVALID};
     va_list args;
     va_start(args, format);
-    vsnprintf(p.text, sizeof p.text, format, args);
+    vsnprintf(p.text, sizeof(p.text), format, args);
     va_end(args);
     submit_refuse(s, why, &p);
 }
@@ -314,8 +322,8 @@ static bool refuse_pool(struct submit *s)
         submit_wait(s);
         return true;
     }
-    refuse(s, REFUSED_POOL, "pool: \"%s\" is not known; an operator adds one with: ax pool add %s", s->task.pool,
-           s->task.pool);
+    refuse(s, REFUSED_POOL, "pool: \"%s\" is not known; an operator adds one with: ax pool add %s",
+           s->task.pool, s->task.pool);
     return true;
 }
 
@@ -331,10 +339,14 @@ static bool refuse_time(struct submit *s)
     int64_t now = clock_ax_ns(ing->clock), behind = clock_behind_ns(ing->clock);
     if (delayed && (now == 0 || behind > CLOCK_BEHIND_LIMIT_NS)) {
         int64_t retry_ms = behind / 1000000 + 1;
-        retry_ms = retry_ms < AGAIN_MS ? AGAIN_MS : retry_ms > DRAIN_HINT_MAX_MS ? DRAIN_HINT_MAX_MS : retry_ms;
+        retry_ms = retry_ms < AGAIN_MS            ? AGAIN_MS
+                   : retry_ms > DRAIN_HINT_MAX_MS ? DRAIN_HINT_MAX_MS
+                                                  : retry_ms;
         verdict_error(&v, 503, ERR_CODE_CLOCK, retry_ms,
-                      "clock: the server's clock was set back by %" PRId64 "ms; delayed tasks are refused until it has "
-                      "caught up, retry in %" PRId64 "ms", behind / 1000000, retry_ms);
+                      "clock: the server's clock was set back by %" PRId64
+                      "ms; delayed tasks are refused until it has "
+                      "caught up, retry in %" PRId64 "ms",
+                      behind / 1000000, retry_ms);
         submit_reject(s, REFUSED_CLOCK, &v);
         return true;
     }
@@ -344,12 +356,15 @@ static bool refuse_time(struct submit *s)
     s->due_ns = t->cron != NULL ? INT64_MAX : due > now ? due : 0;
     if (t->expires_ns > 0 && t->expires_ns <= (s->due_ns > 0 ? s->due_ns : now)) {
         char expires[32], start[32];
-        refuse(s, REFUSED_EXPIRED, "Ax-Expires: %s is not after %s, when the task could start at the earliest",
-               clock_format_rfc3339(t->expires_ns, expires), clock_format_rfc3339(s->due_ns > 0 ? s->due_ns : now, start));
+        refuse(s, REFUSED_EXPIRED,
+               "Ax-Expires: %s is not after %s, when the task could start at the earliest",
+               clock_format_rfc3339(t->expires_ns, expires),
+               clock_format_rfc3339(s->due_ns > 0 ? s->due_ns : now, start));
         return true;
     }
     if (s->due_ns != 0 && later_is_full(&ing->later)) {
-        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
+        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS,
+                      "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
                       AGAIN_MS);
         submit_reject(s, REFUSED_LATER_FULL, &v);
         return true;
@@ -366,7 +381,7 @@ void submit_start(struct submit *s)
     s->lane = lane_find(ing, t->priority);
     if (s->lane == NULL) {
         refuse(s, REFUSED_PRIORITY, "priority: there is no \"%s\"; there are: %s", t->priority,
-               lanes_list(ing, list, sizeof list));
+               lanes_list(ing, list, sizeof(list)));
         return;
     }
     if (task_check_size(t, natsConnection_GetMaxPayload(ing->nc), &p) != AX_OK) {
@@ -386,7 +401,8 @@ void submit_start(struct submit *s)
 
 /* ---- messages */
 
-static void answer_error(struct ingress *ing, natsMsg *msg, const struct verdict *v, enum refusal why)
+static void answer_error(struct ingress *ing, natsMsg *msg, const struct verdict *v,
+                         enum refusal why)
 {
     metric_add(ing->counters.refused[why], 1);
     answer_send(ing->nc, natsMsg_GetReply(msg), v);
@@ -401,7 +417,8 @@ static void refuse_no_memory(struct ingress *ing, natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms", AGAIN_MS);
+    verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms",
+                  AGAIN_MS);
     answer_error(ing, msg, &v, REFUSED_BUSY);
 }
 
@@ -420,7 +437,7 @@ static ax_err read_task(struct submit *s, const char *schema, struct problem *p)
     if (strcmp(schema, SCHEMA_BATCH) == 0)
         return p->err; /* a batch that could not be read */
     return task_from_proto(&s->task, natsMsg_GetSubject(s->msg), natsMsg_GetData(s->msg),
-                           (size_t) natsMsg_GetDataLength(s->msg), &s->unpacked, p);
+                           (size_t)natsMsg_GetDataLength(s->msg), &s->unpacked, p);
 }
 
 void submit_take(struct ingress *ing, natsMsg *msg)
@@ -428,7 +445,7 @@ void submit_take(struct ingress *ing, natsMsg *msg)
     struct problem p = {0};
     struct verdict v;
     const char *reply = natsMsg_GetReply(msg), *schema = NULL;
-    if (reply != NULL && ((int64_t) ing->submits->working >= ing->options->inflight ||
+    if (reply != NULL && ((int64_t)ing->submits->working >= ing->options->inflight ||
                           ing->submits->working_bytes >= WORKING_MAX_BYTES)) {
         verdict_error(&v, 503, ERR_CODE_FULL, 100, "ingress is busy, retry in 100ms");
         answer_error(ing, msg, &v, REFUSED_BUSY);
@@ -472,9 +489,11 @@ static void sweep(void *arg)
         if (s->answered || s->reply == NULL)
             continue;
         struct verdict v;
-        verdict_error(&v, 503, ERR_CODE_NO_ANSWER, AGAIN_MS,
-                      s->task.key != NULL ? "unknown: JetStream does not answer; retry with the same key"
-                                          : "unknown: JetStream does not answer; without a key a retry may run it twice");
+        verdict_error(
+            &v, 503, ERR_CODE_NO_ANSWER, AGAIN_MS,
+            s->task.key != NULL
+                ? "unknown: JetStream does not answer; retry with the same key"
+                : "unknown: JetStream does not answer; without a key a retry may run it twice");
         metric_add(ss->ing->counters.unknown, 1);
         answer(s, &v);
     }
@@ -490,7 +509,7 @@ int submits_working(const struct submits *ss)
 
 ax_err submits_new(struct submits **out, struct ingress *ing)
 {
-    struct submits *ss = calloc(1, sizeof *ss);
+    struct submits *ss = calloc(1, sizeof(*ss));
     if (ss == NULL)
         return AX_E_NOMEM;
     ss->ing = ing;

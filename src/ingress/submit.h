@@ -1,5 +1,5 @@
-/* One submission, from message to answer: a small state machine, each step an asynchronous question to JetStream
- * (docs/design.md). Lock held in every call. */
+/* One submission, from message to answer: a small state machine, each step an asynchronous question
+ * to JetStream (docs/design.md). Lock held in every call. */
 #ifndef AX_INGRESS_SUBMIT_H
 #define AX_INGRESS_SUBMIT_H
 
@@ -20,27 +20,30 @@ struct submit {
     struct submit *parked_next;
     struct ingress *ing;
     struct lane *lane;
-    natsMsg *msg;       /* NULL: the task belongs to a batch */
-    int64_t bytes;      /* of msg's body, counted in what is in the works */
-    const char *reply;  /* borrowed from msg; NULL: nobody to tell */
+    natsMsg *msg;      /* NULL: the task belongs to a batch */
+    int64_t bytes;     /* of msg's body, counted in what is in the works */
+    const char *reply; /* borrowed from msg; NULL: nobody to tell */
     struct batch *batch;
-    size_t index;       /* in the batch */
-    void *unpacked;     /* protobuf that the task borrows from */
+    size_t index;   /* in the batch */
+    void *unpacked; /* protobuf that the task borrows from */
     struct task task;
-    void (*step)(struct submit *s); /* what to do next; repeated as it stands when it found no room */
+    /* what to do next; repeated as it stands when it found no room */
+    void (*step)(struct submit *s);
     int64_t since_ns;
-    int64_t due_ns;     /* AX time; 0: now */
-    unsigned places;    /* KNOWN_…: where to look yet */
-    unsigned place;     /* being looked at */
+    int64_t due_ns;  /* AX time; 0: now */
+    unsigned places; /* KNOWN_…: where to look yet */
+    unsigned place;  /* being looked at */
     bool answered;
-    bool unsure;        /* its record was asked for before all of them were known: "none" means nothing */
-    bool looked;        /* in the queue, before going to AX_LATER or AX_SPILL */
-    int rounds;         /* times a task that was there was gone again */
-    uint64_t seq;       /* of the task found in the queue; recurring: of the schedule */
-    uint64_t replaced;  /* recurring: sequence of the schedule under another priority that is being removed; 0: none */
-    bool same;          /* recurring: it was there already, just like this */
-    bool paused;        /* recurring: the one it replaces was */
-    char *reason;       /* dead letter: why (owned) */
+    /* its record was asked for before all of them were known: "none" means nothing */
+    bool unsure;
+    bool looked;  /* in the queue, before going to AX_LATER or AX_SPILL */
+    int rounds;   /* times a task that was there was gone again */
+    uint64_t seq; /* of the task found in the queue; recurring: of the schedule */
+    /* recurring: sequence of the schedule under another priority that is being removed; 0: none */
+    uint64_t replaced;
+    bool same;    /* recurring: it was there already, just like this */
+    bool paused;  /* recurring: the one it replaces was */
+    char *reason; /* dead letter: why (owned) */
 };
 
 ax_err submits_new(struct submits **out, struct ingress *ing);
@@ -54,8 +57,10 @@ void submit_take(struct ingress *ing, natsMsg *msg);
 
 /* For submit_steps.c. What a step ends with: */
 void submit_park(struct submit *s);  /* no room in the pipeline: s->step again when there is */
-void submit_again(struct submit *s); /* JetStream did not answer: s->step again in a second, or after a reconnect */
-void submit_wait(struct submit *s);  /* s->step again in a moment: it waits for something in this process */
+void submit_again(struct submit *s); /* JetStream did not answer: s->step again in a second, or
+                                        after a reconnect */
+void submit_wait(
+    struct submit *s); /* s->step again in a moment: it waits for something in this process */
 void submit_taken(struct submit *s, const char *stream, uint64_t seq);
 void submit_known(struct submit *s, const char *stream, uint64_t seq, enum state state);
 void submit_reject(struct submit *s, enum refusal why, const struct verdict *v);

@@ -46,7 +46,9 @@ void submit_not_asked(struct submit *s, ax_err err)
 
 static void get(struct submit *s, const char *stream, const char *subject, pipeline_get_cb cb)
 {
-    ax_err err = submit_has_room(s) ? pipeline_get(s->ing->pipe, stream, subject, 0, GET_WAIT_MS, cb, s) : AX_E_BUSY;
+    ax_err err = submit_has_room(s)
+                     ? pipeline_get(s->ing->pipe, stream, subject, 0, GET_WAIT_MS, cb, s)
+                     : AX_E_BUSY;
     if (err != AX_OK)
         submit_not_asked(s, err);
 }
@@ -103,7 +105,9 @@ static void look_done(struct submit *s)
         return;
     }
     s->unsure = !whole;
-    ax_err err = submit_has_room(s) ? known_find_record(s->ing->known, s->task.id, GET_WAIT_MS, on_record, s) : AX_E_BUSY;
+    ax_err err = submit_has_room(s)
+                     ? known_find_record(s->ing->known, s->task.id, GET_WAIT_MS, on_record, s)
+                     : AX_E_BUSY;
     if (err != AX_OK)
         submit_not_asked(s, err);
 }
@@ -119,7 +123,8 @@ void submit_step_look(struct submit *s)
     if (s->place == KNOWN_DONE) {
         look_done(s);
     } else if (s->place == KNOWN_LATER) {
-        snprintf(subject, sizeof subject, "ax.*.*.%s.%s", s->task.pool, s->task.id); /* ax.later and ax.due */
+        /* ax.later and ax.due */
+        snprintf(subject, sizeof(subject), "ax.*.*.%s.%s", s->task.pool, s->task.id);
         get(s, STREAM_LATER, subject, on_look);
     } else {
         name_subject_dead(subject, s->task.pool, s->task.id);
@@ -141,7 +146,8 @@ static void on_queue_looked(void *arg, ax_err err, const struct stored_msg *foun
     }
 }
 
-/* While others wait for room. One that has its key in the queue hears that, as it would from a full queue. */
+/* While others wait for room. One that has its key in the queue hears that, as it would from a full
+ * queue. */
 static void over_share(struct submit *s, const struct excess *e)
 {
     struct verdict v;
@@ -157,16 +163,20 @@ static void over_share(struct submit *s, const struct excess *e)
     hint_ms = hint_ms < OVER_SHARE_MS ? OVER_SHARE_MS : hint_ms;
     metric_add(s->lane->over_share, 1);
     verdict_error(&v, 503, ERR_CODE_FULL, hint_ms,
-                  "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64 " while others wait, retry in "
+                  "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64
+                  " while others wait, retry in "
                   "%" PRId64 "ms",
-                  s->lane->p.name, s->task.group != NULL ? s->task.group : "", e->held, e->share, hint_ms);
+                  s->lane->p.name, s->task.group != NULL ? s->task.group : "", e->held, e->share,
+                  hint_ms);
     submit_reject(s, REFUSAL_COUNT, &v);
 }
 
-/* The queue, the spill or AX_LATER. Only the queue itself refuses an id that it has, so the others look there first. */
+/* The queue, the spill or AX_LATER. Only the queue itself refuses an id that it has, so the others
+ * look there first. */
 static void step_place(struct submit *s)
 {
-    /* Those already in the spill go first; what is ordered is never there, since the spill does not keep order. */
+    /* Those already in the spill go first; what is ordered is never there, since the spill does not
+     * keep order. */
     bool spill = s->lane->p.spill && s->lane->spilling && !s->task.ordered;
     struct excess e;
     if (s->due_ns == 0 && !spill && shares_allow(s->lane, s->task.pool, s->task.group, &e))
@@ -186,7 +196,7 @@ static void step_place(struct submit *s)
 static void on_work(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct submit *s = arg;
-    (void) found;
+    (void)found;
     if (err != AX_OK && err != AX_E_NOT_FOUND)
         submit_again(s);
     else
@@ -211,7 +221,8 @@ static bool is_ours(const struct submit *s, const struct stored_msg *found)
 
 static void gone_again(struct submit *s)
 {
-    /* It was there and is not: finished, or on its way to another attempt. Look everywhere before storing it anew. */
+    /* It was there and is not: finished, or on its way to another attempt. Look everywhere before
+     * storing it anew. */
     if (++s->rounds > ROUNDS_MAX) {
         submit_known(s, s->lane->p.stream, s->seq, STATE_QUEUED);
         return;
@@ -221,7 +232,8 @@ static void gone_again(struct submit *s)
     submit_run(s, submit_step_look);
 }
 
-static void on_compared(struct submit *s, ax_err err, const struct stored_msg *found, const char *stream, enum state state)
+static void on_compared(struct submit *s, ax_err err, const struct stored_msg *found,
+                        const char *stream, enum state state)
 {
     if (err == AX_E_NOT_FOUND) {
         gone_again(s);
@@ -272,7 +284,8 @@ static void step_compare_later(struct submit *s)
 
 static void publish(struct submit *s, const char *stage, pipeline_cb cb)
 {
-    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], at[48] = "@at ";
+    char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS],
+        at[48] = "@at ";
     natsMsg *msg = NULL;
     ax_err err = submit_has_room(s) ? pipeline_reserve(s->ing->pipe, reply) : AX_E_BUSY;
     if (err != AX_OK) {
@@ -310,12 +323,13 @@ static uint64_t sequence_in(const char *description)
 static void bury(struct submit *s, const char *why, const char *text)
 {
     char reason[480];
-    snprintf(reason, sizeof reason, "%s: %s", why, text);
+    snprintf(reason, sizeof(reason), "%s: %s", why, text);
     s->reason = strdup(reason);
     submit_run(s, submit_step_bury);
 }
 
-/* The server refused for a reason of its own (message larger than the stream's max_msg_size, sealed stream …). */
+/* The server refused for a reason of its own (message larger than the stream's max_msg_size, sealed
+ * stream …). */
 static void refused_by_server(struct submit *s, const char *stream, const struct answer *a)
 {
     struct verdict v;
@@ -329,8 +343,8 @@ static void busy(struct submit *s, const char *full_of, bool soon)
 {
     struct verdict v;
     int64_t hint_ms = soon ? lane_hint_soon_ms(s->lane) : lane_hint_ms(s->lane);
-    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms, "queue %s is full (%s), retry in %" PRId64 "ms", s->lane->p.name,
-                  full_of, hint_ms);
+    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms, "queue %s is full (%s), retry in %" PRId64 "ms",
+                  s->lane->p.name, full_of, hint_ms);
     submit_reject(s, REFUSAL_COUNT, &v);
 }
 
@@ -353,9 +367,9 @@ static void on_full(struct submit *s, const struct answer *a)
         return;
     }
     if (of_bytes)
-        snprintf(full_of, sizeof full_of, "max_bytes reached");
+        snprintf(full_of, sizeof(full_of), "max_bytes reached");
     else
-        snprintf(full_of, sizeof full_of, "%" PRId64 " tasks", s->lane->p.max_msgs);
+        snprintf(full_of, sizeof(full_of), "%" PRId64 " tasks", s->lane->p.max_msgs);
     busy(s, full_of, soon);
 }
 
@@ -453,7 +467,9 @@ static void on_buried(void *arg, const struct answer *a)
     if (log_gate_open(&gate, loop_now_ns(s->ing->loop), 1000000000LL, &more)) {
         char text[256];
         log_error("dead letter refused, trying again", "error=%s more=%lu",
-                  log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text, sizeof text), more);
+                  log_quote(a->err == AX_E_SERVER ? a->description : ax_err_text(a->err), text,
+                            sizeof(text)),
+                  more);
     }
     submit_again(s);
 }
@@ -467,9 +483,11 @@ void submit_step_bury(struct submit *s)
         submit_park(s);
         return;
     }
-    if (err == AX_OK)
-        err = refused_to_msg(&s->task, s->msg, reply, s->reason != NULL ? s->reason : "invalid", clock_ax_ns(s->ing->clock),
-                             natsConnection_GetMaxPayload(s->ing->nc), &msg);
+    if (err == AX_OK) {
+        err = refused_to_msg(&s->task, s->msg, reply, s->reason != NULL ? s->reason : "invalid",
+                             clock_ax_ns(s->ing->clock), natsConnection_GetMaxPayload(s->ing->nc),
+                             &msg);
+    }
     if (err == AX_OK && header_set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
         natsMsg_Destroy(msg);
         err = AX_E_NOMEM;

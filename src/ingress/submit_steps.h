@@ -6,7 +6,8 @@
 
 /* Makes step the one that is repeated when it has to be, and takes it. */
 void submit_run(struct submit *s, void (*step)(struct submit *));
-/* The step's question could not be asked: waits for room, tries again, or refuses what can never be stored. */
+/* The step's question could not be asked: waits for room, tries again, or refuses what can never be
+ * stored. */
 void submit_not_asked(struct submit *s, ax_err err);
 
 /* s->places says where to look first. */

@@ -50,15 +50,17 @@ static void note(struct told *t)
     for (int i = 0; i < REFUSAL_COUNT; i++)
         refused += metric_value(c->refused[i]);
     history_note(&t->history,
-                 (const double[HISTORY_SERIES]){[SERIES_UNKNOWN] = (double) metric_value(c->unknown),
-                                                [SERIES_BURIED] = (double) metric_value(c->buried),
-                                                [SERIES_REFUSED] = (double) refused,
-                                                [SERIES_GAPS] = (double) metric_value(c->gaps)},
+                 (const double[HISTORY_SERIES]){[SERIES_UNKNOWN] = (double)metric_value(c->unknown),
+                                                [SERIES_BURIED] = (double)metric_value(c->buried),
+                                                [SERIES_REFUSED] = (double)refused,
+                                                [SERIES_GAPS] = (double)metric_value(c->gaps)},
                  now);
     for (struct lane *l = t->ing->lanes; l != NULL; l = l->next) {
         struct lane_past *p = past_of(t, l);
-        if (p != NULL)
-            history_note(&p->busy, (const double[HISTORY_SERIES]){(double) metric_value(l->busy)}, now);
+        if (p != NULL) {
+            history_note(&p->busy, (const double[HISTORY_SERIES]){(double)metric_value(l->busy)},
+                         now);
+        }
     }
 }
 
@@ -74,12 +76,14 @@ static json_t *priorities_json(struct told *t)
     json_t *list = json_array();
     for (struct lane *l = t->ing->lanes; l != NULL; l = l->next) {
         struct lane_past *p = past_of(t, l);
-        if (l->here)
-            json_array_append_new(list, json_pack("{s:s,s:I,s:o,s:b,s:I}", "priority", l->p.name, "tasks",
-                                                  (json_int_t) l->p.messages, "limit",
-                                                  l->p.max_msgs >= 0 ? json_integer(l->p.max_msgs) : json_null(),
-                                                  "spilling", (int) l->spilling, "busy_answers",
-                                                  (json_int_t) (p != NULL ? history_rise(&p->busy, 0, OVER_NS) : 0)));
+        if (l->here) {
+            json_array_append_new(
+                list, json_pack("{s:s,s:I,s:o,s:b,s:I}", "priority", l->p.name, "tasks",
+                                (json_int_t)l->p.messages, "limit",
+                                l->p.max_msgs >= 0 ? json_integer(l->p.max_msgs) : json_null(),
+                                "spilling", (int)l->spilling, "busy_answers",
+                                (json_int_t)(p != NULL ? history_rise(&p->busy, 0, OVER_NS) : 0)));
+        }
     }
     return list;
 }
@@ -91,24 +95,27 @@ static json_t *answer(struct told *t)
     char why[128] = "";
     clock_gettime(CLOCK_REALTIME, &host);
     int64_t host_ns = host.tv_sec * 1000000000LL + host.tv_nsec;
-    bool ready = ingress_is_ready(ing, why, sizeof why);
+    bool ready = ingress_is_ready(ing, why, sizeof(why));
 #define ROSE(series) (json_int_t) history_rise(&t->history, series, OVER_NS)
     return json_pack(
-        "{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o,s:{s:I,s:I},s:I,s:{s:f,s:I,s:I,s:I,s:I}}", "program", "ax-ingress",
-        "name", t->name, "version", AX_VERSION, "ready", (int) ready, "part", 1, "parts", 1, "clock_behind_ms",
-        (json_int_t) (clock_behind_ns(ing->clock) / 1000000), "host_clock_ahead_ms",
-        clock_is_set(ing->clock) ? json_integer((host_ns - clock_ax_ns(ing->clock)) / 1000000) : json_null(),
-        "priorities", priorities_json(t), "later", "tasks", (json_int_t) ing->later.messages, "limit",
-        (json_int_t) ing->later.max, "working", (json_int_t) metric_value(ing->counters.working), "five_minutes",
-        "seconds", (double) history_reach_ns(&t->history, OVER_NS) / 1e9, "refused", ROSE(SERIES_REFUSED), "unknown",
-        ROSE(SERIES_UNKNOWN), "buried", ROSE(SERIES_BURIED), "gaps", ROSE(SERIES_GAPS));
+        "{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o,s:{s:I,s:I},s:I,s:{s:f,s:I,s:I,s:I,s:I}}", "program",
+        "ax-ingress", "name", t->name, "version", AX_VERSION, "ready", (int)ready, "part", 1,
+        "parts", 1, "clock_behind_ms", (json_int_t)(clock_behind_ns(ing->clock) / 1000000),
+        "host_clock_ahead_ms",
+        clock_is_set(ing->clock) ? json_integer((host_ns - clock_ax_ns(ing->clock)) / 1000000)
+                                 : json_null(),
+        "priorities", priorities_json(t), "later", "tasks", (json_int_t)ing->later.messages,
+        "limit", (json_int_t)ing->later.max, "working",
+        (json_int_t)metric_value(ing->counters.working), "five_minutes", "seconds",
+        (double)history_reach_ns(&t->history, OVER_NS) / 1e9, "refused", ROSE(SERIES_REFUSED),
+        "unknown", ROSE(SERIES_UNKNOWN), "buried", ROSE(SERIES_BURIED), "gaps", ROSE(SERIES_GAPS));
 #undef ROSE
 }
 
 static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
 {
-    (void) nc;
-    (void) sub;
+    (void)nc;
+    (void)sub;
     struct told *t = closure;
     const char *reply = natsMsg_GetReply(msg);
     if (reply != NULL) {
@@ -127,7 +134,7 @@ static void on_question(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
 
 ax_err told_start(struct ingress *ing)
 {
-    struct told *t = calloc(1, sizeof *t);
+    struct told *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return AX_E_NOMEM;
     t->ing = ing;

@@ -1,4 +1,5 @@
-/* ax.figures: what this ingress knows of the queues and what it answered lately, for who asks (docs/protocol.md). */
+/* ax.figures: what this ingress knows of the queues and what it answered lately, for who asks
+ * (docs/protocol.md). */
 #ifndef AX_INGRESS_TOLD_H
 #define AX_INGRESS_TOLD_H
 

@@ -1,8 +1,11 @@
-/* The load of scripts/bench: one producer and one worker in one process, over the same pipeline and puller that AX itself
- * uses, so that what differs between the modes is the road and not the client.
+/* The load of scripts/bench: one producer and one worker in one process, over the same pipeline and
+ * puller that AX itself uses, so that what differs between the modes is the road and not the
+ * client.
  *
- *   bench MODE N    MODE raw: publish to a work-queue stream, pull, ack (stream AX_BENCH, made here)
- *                   keyed, keyless: ax.submit.normal.bench, worker on AX_WORK, until every task is done
+ *   bench MODE N    MODE raw: publish to a work-queue stream, pull, ack (stream AX_BENCH, made
+ *   here)
+ *                   keyed, keyless: ax.submit.normal.bench, worker on AX_WORK, until every task is
+ *                   done
  *                   idle: N tasks one after another; submit → worker's callback
  *
  * Prints one line: "raw 51234 tasks/s", "idle p50_ms 0.41 p99_ms 0.90". */
@@ -84,7 +87,7 @@ static void submit_one(struct bench *b)
     if (natsMsg_Create(&msg, b->subject, reply, b->body, BODY_BYTES) != NATS_OK)
         fail("no memory");
     if (b->keyed) {
-        snprintf(key, sizeof key, "order-%" PRId64 "-%ld", b->start_ns, ++b->keys);
+        snprintf(key, sizeof(key), "order-%" PRId64 "-%ld", b->start_ns, ++b->keys);
         natsMsgHeader_Set(msg, HDR_MSG_ID, key);
     }
     b->sent_ns = loop_now_ns(b->loop);
@@ -95,7 +98,8 @@ static void submit_one(struct bench *b)
 static void submit(struct bench *b)
 {
     long limit = b->idle ? 1 : b->window;
-    while (b->submitted - b->again - b->worked < limit && pipeline_room(b->pipeline) > 1 && (b->again > 0 || b->submitted < b->n)) {
+    while (b->submitted - b->again - b->worked < limit && pipeline_room(b->pipeline) > 1 &&
+           (b->again > 0 || b->submitted < b->n)) {
         if (b->again > 0)
             b->again--;
         else
@@ -110,7 +114,8 @@ static void on_info(void *arg, const struct answer *a)
 {
     struct bench *b = arg;
     json_t *root = a->err != AX_OK ? NULL
-                                   : json_loadb(natsMsg_GetData(a->reply), (size_t) natsMsg_GetDataLength(a->reply), 0, NULL);
+                                   : json_loadb(natsMsg_GetData(a->reply),
+                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
     json_t *messages = json_object_get(json_object_get(root, "state"), "messages");
     bool drained = messages != NULL && json_integer_value(messages) == 0;
     json_decref(root);
@@ -127,7 +132,7 @@ static void check_drained(void *arg)
 {
     struct bench *b = arg;
     char api[96];
-    snprintf(api, sizeof api, "$JS.API.STREAM.INFO.%s", b->stream);
+    snprintf(api, sizeof(api), "$JS.API.STREAM.INFO.%s", b->stream);
     pipeline_request(b->control, api, NULL, 0, 5000, on_info, b);
 }
 
@@ -135,11 +140,11 @@ static void on_task(void *arg, natsMsg *msg)
 {
     struct bench *b = arg;
     if (b->idle)
-        b->latency_ms[b->worked] = (double) (loop_now_ns(b->loop) - b->sent_ns) / 1e6;
+        b->latency_ms[b->worked] = (double)(loop_now_ns(b->loop) - b->sent_ns) / 1e6;
     natsConnection_Publish(b->worker, natsMsg_GetReply(msg), "", 0);
     natsMsg_Destroy(msg);
     b->worked++;
-    puller_want(b->puller, (int) b->pulls);
+    puller_want(b->puller, (int)b->pulls);
     if (b->worked == b->n)
         check_drained(b);
     else if (b->idle)
@@ -157,7 +162,7 @@ static void on_ready(void *arg, const struct answer *a)
     const char *stream = strcmp(b->mode, "raw") == 0 ? "AX_BENCH" : STREAM_WORK;
     if (puller_new(&b->puller, b->worker, b->loop, stream, "bench", &events) != AX_OK)
         fail("puller");
-    puller_want(b->puller, (int) b->pulls);
+    puller_want(b->puller, (int)b->pulls);
     b->start_ns = loop_now_ns(b->loop);
     submit(b);
 }
@@ -165,38 +170,44 @@ static void on_ready(void *arg, const struct answer *a)
 static void on_stream(void *arg, const struct answer *a)
 {
     struct bench *b = arg;
-    (void) a;
+    (void)a;
     static const char consumer[] =
-        "{\"stream_name\":\"AX_BENCH\",\"config\":{\"durable_name\":\"bench\",\"ack_policy\":\"explicit\",\"max_ack_pending\":4000}}";
-    pipeline_request(b->control, "$JS.API.CONSUMER.DURABLE.CREATE.AX_BENCH.bench", consumer, sizeof consumer - 1, 5000,
-                     on_ready, b);
+        "{\"stream_name\":\"AX_BENCH\",\"config\":{\"durable_name\":\"bench\",\"ack_policy\":"
+        "\"explicit\",\"max_ack_pending\":4000}}";
+    pipeline_request(b->control, "$JS.API.CONSUMER.DURABLE.CREATE.AX_BENCH.bench", consumer,
+                     sizeof(consumer) - 1, 5000, on_ready, b);
 }
 
 static void set_up(struct bench *b)
 {
     static const char stream[] =
-        "{\"name\":\"AX_BENCH\",\"subjects\":[\"axbench.>\"],\"retention\":\"workqueue\",\"max_msgs\":5000,\"discard\":\"new\","
+        "{\"name\":\"AX_BENCH\",\"subjects\":[\"axbench.>\"],\"retention\":\"workqueue\",\"max_"
+        "msgs\":5000,\"discard\":\"new\","
         "\"storage\":\"file\",\"num_replicas\":1}";
-    if (strcmp(b->mode, "raw") == 0)
-        pipeline_request(b->control, "$JS.API.STREAM.CREATE.AX_BENCH", stream, sizeof stream - 1, 5000, on_stream, b);
-    else
-        pipeline_request(b->control, "$JS.API.CONSUMER.INFO.AX_WORK.bench", NULL, 0, 5000, on_ready, b);
+    if (strcmp(b->mode, "raw") == 0) {
+        pipeline_request(b->control, "$JS.API.STREAM.CREATE.AX_BENCH", stream, sizeof(stream) - 1,
+                         5000, on_stream, b);
+    } else {
+        pipeline_request(b->control, "$JS.API.CONSUMER.INFO.AX_WORK.bench", NULL, 0, 5000, on_ready,
+                         b);
+    }
 }
 
 static int by_value(const void *x, const void *y)
 {
-    double a = *(const double *) x, c = *(const double *) y;
+    double a = *(const double *)x, c = *(const double *)y;
     return a < c ? -1 : a > c;
 }
 
 static void report(struct bench *b)
 {
     if (b->idle) {
-        qsort(b->latency_ms, (size_t) b->n, sizeof *b->latency_ms, by_value);
-        printf("idle p50_ms %.2f p99_ms %.2f\n", b->latency_ms[b->n / 2], b->latency_ms[b->n * 99 / 100]);
+        qsort(b->latency_ms, (size_t)b->n, sizeof(*b->latency_ms), by_value);
+        printf("idle p50_ms %.2f p99_ms %.2f\n", b->latency_ms[b->n / 2],
+               b->latency_ms[b->n * 99 / 100]);
     } else {
-        printf("%s %.0f tasks/s busy %ld duplicates %ld\n", b->mode, (double) b->n / ((double) (b->end_ns - b->start_ns) / 1e9),
-               b->busy, b->duplicates);
+        printf("%s %.0f tasks/s busy %ld duplicates %ld\n", b->mode,
+               (double)b->n / ((double)(b->end_ns - b->start_ns) / 1e9), b->busy, b->duplicates);
     }
 }
 
@@ -214,7 +225,7 @@ int main(int argc, char **argv)
     b.subject = raw ? "axbench.task" : "ax.submit.normal.bench";
     if (raw)
         b.stream = "AX_BENCH";
-    b.latency_ms = calloc((size_t) b.n, sizeof *b.latency_ms);
+    b.latency_ms = calloc((size_t)b.n, sizeof(*b.latency_ms));
     log_init("bench", LOG_WARN);
     loop_block_signals();
     clock_init(&b.clock);
@@ -224,7 +235,8 @@ int main(int argc, char **argv)
         connect_open(&b.worker, &o, b.loop, "bench worker", NULL, &p) != AX_OK)
         fail(p.text);
     loop_enter(b.loop);
-    if (pipeline_new(&b.pipeline, b.producer, b.loop, 8192) != AX_OK || pipeline_new(&b.control, b.worker, b.loop, 64) != AX_OK)
+    if (pipeline_new(&b.pipeline, b.producer, b.loop, 8192) != AX_OK ||
+        pipeline_new(&b.control, b.worker, b.loop, 64) != AX_OK)
         fail("pipeline");
     set_up(&b);
     loop_leave(b.loop);

@@ -1,8 +1,9 @@
-/* A library to preload: counts the allocations that AX's own code, or one of its libraries, makes, and refuses the nth.
+/* A library to preload: counts the allocations that AX's own code, or one of its libraries, makes,
+ * and refuses the nth.
  *
- * AX_OOM_CONTROL names a file, mapped by this process and by the test, which arms and reads it while the process runs
- * (struct control below; tests/system/oom.py has the same layout). Who allocates is told by the caller's address. What
- * glibc allocates for itself is not counted. */
+ * AX_OOM_CONTROL names a file, mapped by this process and by the test, which arms and reads it
+ * while the process runs (struct control below; tests/system/oom.py has the same layout). Who
+ * allocates is told by the caller's address. What glibc allocates for itself is not counted. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 enum source { AX, NATS, JANSSON, PROTOBUF, BLOOM, CRYPTO, SOURCES };
 enum mode { OFF, COUNT, FAIL };
 
-static const char *const names[SOURCES] = {"", "libnats", "libjansson", "libprotobuf-c", "libbloom", "libcrypto"};
+static const char *const names[SOURCES] = {"",         "libnats",  "libjansson", "libprotobuf-c",
+                                           "libbloom", "libcrypto"};
 
 struct control {
     atomic_uint mode;
@@ -27,7 +29,7 @@ struct control {
     int64_t length;                /* FAIL: how many in a row */
     atomic_llong counted[SOURCES]; /* since the test cleared them */
     atomic_llong failed;
-    uint64_t where;                /* of the first refused: address within the caller's file */
+    uint64_t where; /* of the first refused: address within the caller's file */
 };
 
 #define RANGES_MAX 64
@@ -46,14 +48,14 @@ extern void __libc_free(void *p);
 
 static int on_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    (void) size;
-    (void) arg;
+    (void)size;
+    (void)arg;
     enum source s = SOURCES;
     if (info->dlpi_name[0] == '\0')
         s = AX;
     for (int i = NATS; i < SOURCES && s == SOURCES; i++) {
         if (strstr(info->dlpi_name, names[i]) != NULL)
-            s = (enum source) i;
+            s = (enum source)i;
     }
     for (int i = 0; s != SOURCES && i < info->dlpi_phnum && range_count < RANGES_MAX; i++) {
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
@@ -71,7 +73,7 @@ __attribute__((constructor)) static void start(void)
     dl_iterate_phdr(on_object, NULL);
     if (fd < 0)
         return;
-    void *m = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *m = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (m != MAP_FAILED)
         control = m;
@@ -80,7 +82,7 @@ __attribute__((constructor)) static void start(void)
 static bool refused(void *caller)
 {
     struct control *c = control;
-    uintptr_t at = (uintptr_t) caller;
+    uintptr_t at = (uintptr_t)caller;
     unsigned mode = c != NULL ? atomic_load(&c->mode) : OFF;
     if (mode == OFF)
         return false;

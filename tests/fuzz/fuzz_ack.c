@@ -6,7 +6,8 @@
 #include "check.h"
 #include "core/ack.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     const uint8_t *newline = size ? memchr(data, '\n', size) : NULL;
     size_t subject_bytes = newline ? (size_t)(newline - data) : 0;
     char *subject = strndup((const char *)data, subject_bytes);
@@ -21,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ack_payload a;
     ack_parse_payload(payload, bytes, &a);
     CHECK(a.delay_ms >= -1 && (a.delay_ms == -1 || a.kind == ACK_NAK));
-    CHECK(strnlen(a.reason, sizeof a.reason) < sizeof a.reason && !strpbrk(a.reason, "\r\n"));
+    CHECK(strnlen(a.reason, sizeof(a.reason)) < sizeof(a.reason) && !strpbrk(a.reason, "\r\n"));
     if (a.kind == ACK_NEXT) {
         struct pull_request r;
         CHECK(a.next >= payload && a.next + a.next_bytes == payload + bytes);

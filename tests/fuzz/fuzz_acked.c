@@ -1,4 +1,5 @@
-/* What is heard on ax.acked.>: anyone may publish there. What is accepted must come back the same from its own bytes. */
+/* What is heard on ax.acked.>: anyone may publish there. What is accepted must come back the same
+ * from its own bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     CHECK(count <= ACKED_MAX);
     uint8_t *packed = acked_pack(list, count, &bytes);
-    CHECK(packed != NULL && acked_unpack(&again, &count_again, packed, bytes) == AX_OK && count_again == count);
+    CHECK(packed != NULL && acked_unpack(&again, &count_again, packed, bytes) == AX_OK &&
+          count_again == count);
     for (size_t i = 0; i < count; i++) {
         CHECK(name_is_task_id(list[i].task) && list[i].attempt > 0 && list[i].fence > 0);
-        CHECK(strcmp(list[i].task, again[i].task) == 0 && list[i].attempt == again[i].attempt && list[i].fence == again[i].fence);
+        CHECK(strcmp(list[i].task, again[i].task) == 0 && list[i].attempt == again[i].attempt &&
+              list[i].fence == again[i].fence);
     }
     free(packed);
     free(again);

@@ -1,16 +1,18 @@
-/* The headers form of a submission: the first byte says whether nats.c has parsed the headers before us, then the header
- * block's lines without the version line; an empty line ends it, the rest is the body. */
+/* The headers form of a submission: the first byte says whether nats.c has parsed the headers
+ * before us, then the header block's lines without the version line; an empty line ends it, the
+ * rest is the body. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "check.h"
 #include "../raw_message.h"
+#include "check.h"
 #include "core/task.h"
 
 /* What is accepted must come back the same from what is stored. */
-static void check_round_trip(const struct task *t) {
+static void check_round_trip(const struct task *t)
+{
     char subject[SUBJECT_MAX_CHARS];
     name_subject(subject, "queue", t->priority, t->pool, t->id);
     natsMsg *stored = NULL;
@@ -19,31 +21,35 @@ static void check_round_trip(const struct task *t) {
     CHECK(task_from_stored(&back, stored, NULL) == AX_OK);
     CHECK(!t->key == !back.key && (!t->key || strcmp(t->key, back.key) == 0));
     CHECK(strcmp(t->id, back.id) == 0);
-    CHECK(t->max_retry == back.max_retry && t->backoff_ms == back.backoff_ms && t->expires_ns == back.expires_ns);
+    CHECK(t->max_retry == back.max_retry && t->backoff_ms == back.backoff_ms &&
+          t->expires_ns == back.expires_ns);
     CHECK(t->header_count == back.header_count);
     CHECK(t->body_bytes == back.body_bytes);
     task_clear(&back);
     natsMsg_Destroy(stored);
 }
 
-static void check_accepted(const struct task *t) {
+static void check_accepted(const struct task *t)
+{
     CHECK(t->header_count <= TASK_HEADERS_MAX);
     CHECK(!t->key || (strlen(t->key) >= 1 && strlen(t->key) <= KEY_MAX_BYTES));
     for (size_t i = 0; i < t->header_count; i++) {
         CHECK(*t->headers[i].name && *t->headers[i].value);
         CHECK(!strpbrk(t->headers[i].name, "\r\n: ") && !strpbrk(t->headers[i].value, "\r\n"));
-        CHECK(strncasecmp(t->headers[i].name, "nats-", 5) != 0 && strncasecmp(t->headers[i].name, "ax-", 3) != 0);
+        CHECK(strncasecmp(t->headers[i].name, "nats-", 5) != 0 &&
+              strncasecmp(t->headers[i].name, "ax-", 3) != 0);
     }
     check_round_trip(t);
 }
 
-static natsMsg *make(const char *subject, const uint8_t *data, size_t size) {
+static natsMsg *make(const char *subject, const uint8_t *data, size_t size)
+{
     static const char version[] = "NATS/1.0\r\n";
     const uint8_t *end = memmem(data, size, "\r\n\r\n", 4);
     size_t lines = end ? (size_t)(end + 4 - data) : size;
-    char *block = malloc(sizeof version + lines + 4);
+    char *block = malloc(sizeof(version) + lines + 4);
     CHECK(block);
-    size_t n = sizeof version - 1;
+    size_t n = sizeof(version) - 1;
     memcpy(block, version, n);
     memcpy(block + n, data, lines);
     n += lines;
@@ -57,14 +63,16 @@ static natsMsg *make(const char *subject, const uint8_t *data, size_t size) {
 }
 
 /* nats.c cannot destroy a message before it is opened. */
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
     (void)argc;
     (void)argv;
     CHECK(nats_Open(-1) == NATS_OK);
     return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     if (size < 1) {
         return 0;
     }

@@ -1,4 +1,5 @@
-/* Pages of idempotency records: the subject up to the first NUL byte, then the page. What is accepted is whole. */
+/* Pages of idempotency records: the subject up to the first NUL byte, then the page. What is
+ * accepted is whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "check.h"
 #include "core/record.h"
 
-static void try_page(const uint8_t *data, size_t size) {
+static void try_page(const uint8_t *data, size_t size)
+{
     static struct page page, back;
     uint8_t buf[PAGE_MAX_BYTES];
     struct record r;
@@ -18,10 +20,12 @@ static void try_page(const uint8_t *data, size_t size) {
         CHECK(page_find(&page, page.entries[i].task, &r) && r.state == RECORD_DONE);
     }
     size_t bytes = page_pack(&page, buf);
-    CHECK(bytes <= sizeof buf && page_unpack(&back, buf, bytes) == AX_OK && back.count == page.count);
+    CHECK(bytes <= sizeof(buf) && page_unpack(&back, buf, bytes) == AX_OK &&
+          back.count == page.count);
 }
 
-static void try_subject(const char *subject) {
+static void try_subject(const char *subject)
+{
     struct page_name name;
     char again[SUBJECT_MAX_CHARS];
     if (page_parse_subject(subject, &name)) {
@@ -31,13 +35,14 @@ static void try_subject(const char *subject) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     const uint8_t *nul = memchr(data, '\0', size);
     if (nul == NULL) {
         try_page(data, size);
         return 0;
     }
-    try_subject((const char *) data);
-    try_page(nul + 1, (size_t) (data + size - nul - 1));
+    try_subject((const char *)data);
+    try_page(nul + 1, (size_t)(data + size - nul - 1));
     return 0;
 }

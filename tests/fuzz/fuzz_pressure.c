@@ -1,5 +1,6 @@
-/* What is heard on ax.refused.> and ax.held.>: anyone may publish there. The subject up to the first NUL byte, then the
- * message, read as both. What is accepted must come back the same from its own bytes. */
+/* What is heard on ax.refused.> and ax.held.>: anyone may publish there. The subject up to the
+ * first NUL byte, then the message, read as both. What is accepted must come back the same from its
+ * own bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +26,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (refused_unpack(&r, data, size) == AX_OK) {
         CHECK(strlen(r.group) <= GROUP_MAX_BYTES);
         size_t bytes = refused_pack(&r, buf);
-        CHECK(bytes <= sizeof buf && refused_unpack(&r2, buf, bytes) == AX_OK);
+        CHECK(bytes <= sizeof(buf) && refused_unpack(&r2, buf, bytes) == AX_OK);
         CHECK(strcmp(r.group, r2.group) == 0 && r.count == r2.count);
     }
     if (held_unpack(&h, data, size) == AX_OK) {
         size_t bytes;
         CHECK(h.count <= HELD_GROUPS_MAX);
         uint8_t *again = held_pack(&h, &bytes);
-        CHECK(again != NULL && held_unpack(&h2, again, bytes) == AX_OK && h2.count == h.count && h2.others == h.others);
-        for (size_t i = 0; i < h.count; i++)
-            CHECK(strcmp(h.groups[i].group, h2.groups[i].group) == 0 && h.groups[i].held == h2.groups[i].held);
+        CHECK(again != NULL && held_unpack(&h2, again, bytes) == AX_OK && h2.count == h.count &&
+              h2.others == h.others);
+        for (size_t i = 0; i < h.count; i++) {
+            CHECK(strcmp(h.groups[i].group, h2.groups[i].group) == 0 &&
+                  h.groups[i].held == h2.groups[i].held);
+        }
         free(again);
         held_clear(&h);
         held_clear(&h2);

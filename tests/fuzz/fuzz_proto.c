@@ -1,4 +1,5 @@
-/* The protobuf forms: the first byte chooses ax.v1.Task, ax.v1.TaskBatch, the idempotency record, or what AX_LEASES holds. */
+/* The protobuf forms: the first byte chooses ax.v1.Task, ax.v1.TaskBatch, the idempotency record,
+ * or what AX_LEASES holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "core/record.h"
 #include "core/task.h"
 
-static void check_accepted(const struct task *t) {
+static void check_accepted(const struct task *t)
+{
     CHECK(name_is_valid(t->priority) && name_is_valid(t->pool) && name_is_task_id(t->id));
     CHECK(!t->key || (strlen(t->key) >= 1 && strlen(t->key) <= KEY_MAX_BYTES));
     CHECK(t->header_count <= TASK_HEADERS_MAX);
@@ -21,7 +23,8 @@ static void check_accepted(const struct task *t) {
     natsMsg_Destroy(msg);
 }
 
-static void try_task(const uint8_t *data, size_t size) {
+static void try_task(const uint8_t *data, size_t size)
+{
     struct task t;
     struct problem p = {0};
     void *unpacked = NULL;
@@ -34,7 +37,8 @@ static void try_task(const uint8_t *data, size_t size) {
     task_proto_free(unpacked);
 }
 
-static void try_batch(const uint8_t *data, size_t size) {
+static void try_batch(const uint8_t *data, size_t size)
+{
     struct problem p = {0};
     void *batch = NULL;
     size_t count = 0;
@@ -52,42 +56,48 @@ static void try_batch(const uint8_t *data, size_t size) {
     task_batch_free(batch);
 }
 
-static void try_record(const uint8_t *data, size_t size) {
+static void try_record(const uint8_t *data, size_t size)
+{
     struct record r;
     if (record_unpack(&r, data, size) == AX_OK) {
         uint8_t buf[RECORD_MAX_BYTES];
         struct record back;
-        size_t n = record_pack(&r, buf, sizeof buf);
+        size_t n = record_pack(&r, buf, sizeof(buf));
         CHECK(n > 0 && record_unpack(&back, buf, n) == AX_OK);
         CHECK(back.state == r.state && back.fence == r.fence && strcmp(back.pool, r.pool) == 0);
     }
 }
 
-static void try_lease(const uint8_t *data, size_t size) {
+static void try_lease(const uint8_t *data, size_t size)
+{
     struct lease l, back;
     struct presence p, again;
     uint8_t buf[LEASE_MAX_BYTES];
     if (lease_unpack(&l, data, size) == AX_OK) {
         size_t n = lease_pack(&l, buf);
-        CHECK(n <= sizeof buf && lease_unpack(&back, buf, n) == AX_OK);
-        CHECK(strcmp(back.holder, l.holder) == 0 && strcmp(back.pool, l.pool) == 0 && back.epoch == l.epoch);
+        CHECK(n <= sizeof(buf) && lease_unpack(&back, buf, n) == AX_OK);
+        CHECK(strcmp(back.holder, l.holder) == 0 && strcmp(back.pool, l.pool) == 0 &&
+              back.epoch == l.epoch);
     }
     if (presence_unpack(&p, data, size) == AX_OK) {
         size_t n = presence_pack(&p, buf);
-        CHECK(n <= sizeof buf && presence_unpack(&again, buf, n) == AX_OK);
-        CHECK(strcmp(again.name, p.name) == 0 && again.leads == p.leads && again.leaving == p.leaving);
+        CHECK(n <= sizeof(buf) && presence_unpack(&again, buf, n) == AX_OK);
+        CHECK(strcmp(again.name, p.name) == 0 && again.leads == p.leads &&
+              again.leaving == p.leaving);
     }
 }
 
 /* nats.c cannot destroy a message before it is opened. */
-int LLVMFuzzerInitialize(int *argc, char ***argv) {
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
     (void)argc;
     (void)argv;
     CHECK(nats_Open(-1) == NATS_OK);
     return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     if (size < 1) {
         return 0;
     }

@@ -1,5 +1,6 @@
-/* A worker's report may come from anybody in the account: the first byte chooses protobuf or JSON. What is accepted lies within
- * its ranges and comes back as it was packed; what is refused leaves the old one and says why in one line. */
+/* A worker's report may come from anybody in the account: the first byte chooses protobuf or JSON.
+ * What is accepted lies within its ranges and comes back as it was packed; what is refused leaves
+ * the old one and says why in one line. */
 #include <stdint.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 static void check_subject(const uint8_t *data, size_t size)
 {
     char subject[256], pool[NAME_MAX_CHARS + 1], worker[WORKER_NAME_MAX_CHARS + 1];
-    size_t n = size < sizeof subject - 1 ? size : sizeof subject - 1;
+    size_t n = size < sizeof(subject) - 1 ? size : sizeof(subject) - 1;
     memcpy(subject, data, n);
     subject[n] = '\0';
     if (report_parse_subject(subject, pool, worker))
@@ -32,12 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(r.load >= 0 && r.load <= 1 && r.errors <= REPORT_ERRORS_MAX);
         CHECK(r.p50_ms >= 0 && r.p50_ms <= r.p99_ms && r.p99_ms <= REPORT_MS_MAX);
         size_t n = report_pack(&r, buf);
-        CHECK(n <= sizeof buf && report_parse(&back, WORKER_SCHEMA, buf, n, NULL) == AX_OK);
-        CHECK(back.capacity == r.capacity && back.busy == r.busy && back.load == r.load && back.errors == r.errors &&
-              back.p50_ms == r.p50_ms && back.p99_ms == r.p99_ms);
+        CHECK(n <= sizeof(buf) && report_parse(&back, WORKER_SCHEMA, buf, n, NULL) == AX_OK);
+        CHECK(back.capacity == r.capacity && back.busy == r.busy && back.load == r.load &&
+              back.errors == r.errors && back.p50_ms == r.p50_ms && back.p99_ms == r.p99_ms);
     } else {
-        CHECK(err == AX_E_INVALID && p.err == err && p.text[0] != '\0' && strchr(p.text, '\n') == NULL);
-        CHECK(memcmp(&r, &before, sizeof r) == 0);
+        CHECK(err == AX_E_INVALID && p.err == err && p.text[0] != '\0' &&
+              strchr(p.text, '\n') == NULL);
+        CHECK(memcmp(&r, &before, sizeof(r)) == 0);
     }
     check_subject(data, size);
     return 0;

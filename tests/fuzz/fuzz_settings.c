@@ -1,5 +1,6 @@
-/* Pool settings are JSON that anyone with access to the bucket may write. What is accepted must lie within the ranges
- * and come back the same from its own text; what is refused must leave the old settings and say why in one line. */
+/* Pool settings are JSON that anyone with access to the bucket may write. What is accepted must lie
+ * within the ranges and come back the same from its own text; what is refused must leave the old
+ * settings and say why in one line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +9,15 @@
 
 static int same(const struct settings *a, const struct settings *b)
 {
-    return a->rate == b->rate && a->burst == b->burst && a->batch == b->batch && a->share == b->share &&
-           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms && a->backoff_cap_ms == b->backoff_cap_ms &&
-           a->max_timeouts == b->max_timeouts && a->window_ms == b->window_ms && a->paused == b->paused &&
-           a->adaptive == b->adaptive && a->rate_floor == b->rate_floor && a->tolerance == b->tolerance &&
-           a->fail_ratio == b->fail_ratio &&
-           a->group_rate == b->group_rate && a->group_burst == b->group_burst &&
-           a->group_concurrency == b->group_concurrency && a->group_weight == b->group_weight &&
-           memcmp(&a->group_weights, &b->group_weights, sizeof a->group_weights) == 0;
+    return a->rate == b->rate && a->burst == b->burst && a->batch == b->batch &&
+           a->share == b->share && a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms &&
+           a->backoff_cap_ms == b->backoff_cap_ms && a->max_timeouts == b->max_timeouts &&
+           a->window_ms == b->window_ms && a->paused == b->paused && a->adaptive == b->adaptive &&
+           a->rate_floor == b->rate_floor && a->tolerance == b->tolerance &&
+           a->fail_ratio == b->fail_ratio && a->group_rate == b->group_rate &&
+           a->group_burst == b->group_burst && a->group_concurrency == b->group_concurrency &&
+           a->group_weight == b->group_weight &&
+           memcmp(&a->group_weights, &b->group_weights, sizeof(a->group_weights)) == 0;
 }
 
 static void check_ranges(const struct settings *s)
@@ -52,7 +54,8 @@ static void check_round_trip(const struct settings *s)
 
 static void check_problem(ax_err err, const struct problem *p)
 {
-    CHECK(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' && strchr(p->text, '\n') == NULL);
+    CHECK(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' &&
+          strchr(p->text, '\n') == NULL);
 }
 
 /* "field\0value": as `ax pool set` gets it. */

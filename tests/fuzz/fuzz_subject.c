@@ -7,7 +7,8 @@
 #include "core/ack.h"
 #include "core/names.h"
 
-static void try_task(const char *subject) {
+static void try_task(const char *subject)
+{
     struct task_subject s;
     char built[SUBJECT_MAX_CHARS];
     if (!name_parse_task_subject(subject, &s)) {
@@ -23,7 +24,8 @@ static void try_task(const char *subject) {
     CHECK(strcmp(built, subject) == 0);
 }
 
-static void try_submit(const char *subject) {
+static void try_submit(const char *subject)
+{
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     struct problem p = {0};
     if (name_parse_submit(subject, priority, pool, &p) == AX_OK) {
@@ -33,7 +35,8 @@ static void try_submit(const char *subject) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     char *subject = strndup(size ? (const char *)data : "", size);
     if (!subject) {
         return 0;

@@ -9,7 +9,8 @@
 
 #include "core/ack.h"
 
-static void both_forms_of_subject(void **state) {
+static void both_forms_of_subject(void **state)
+{
     (void)state;
     static const char *const subjects[] = {
         "$JS.ACK.AX_WORK.email.2.42.17.1896080400000000001.5",
@@ -17,7 +18,7 @@ static void both_forms_of_subject(void **state) {
         "$JS.ACK.hub.ACCHASH.AX_WORK.email.2.42.17.1896080400000000001.5.rnd",
         "$JS.ACK.hub.ACCHASH.AX_WORK.email.2.42.17.1896080400000000001.5.rnd.more.to.come",
     };
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
         struct ack_subject a;
         if (!ack_parse_subject(subjects[i], &a)) {
             fail_msg("%s not understood", subjects[i]);
@@ -32,7 +33,8 @@ static void both_forms_of_subject(void **state) {
     }
 }
 
-static void other_subjects_are_no_acks(void **state) {
+static void other_subjects_are_no_acks(void **state)
+{
     (void)state;
     static const char *const bad[] = {
         "",
@@ -52,9 +54,10 @@ static void other_subjects_are_no_acks(void **state) {
         "$JS.ACK.AX_WORK.email.2.42.17.9223372036854775808.5",
         "$JS.ACK.AX_WORK.email.2.42.17.1.5x",
         "$JS.ACK.AX_WORK.email.2.42.17.1.",
-        "$JS.ACK.AX_WORK.a23456789012345678901234567890123456789012345678901234567890123x.2.42.17.1.5",
+        "$JS.ACK.AX_WORK.a23456789012345678901234567890123456789012345678901234567890123x.2.42.17."
+        "1.5",
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct ack_subject a;
         if (ack_parse_subject(bad[i], &a)) {
             fail_msg("%s was taken for an ack subject", bad[i]);
@@ -62,31 +65,36 @@ static void other_subjects_are_no_acks(void **state) {
     }
     struct ack_subject a;
     assert_true(ack_parse_subject(
-        "$JS.ACK.AX_WORK.a23456789012345678901234567890123456789012345678901234567890123.1.18446744073709551615.1.0.0",
+        "$JS.ACK.AX_WORK.a23456789012345678901234567890123456789012345678901234567890123.1."
+        "18446744073709551615.1.0.0",
         &a));
     assert_true(a.stream_seq == UINT64_MAX);
 }
 
-static struct ack_payload parse_n(const char *data, size_t bytes) {
+static struct ack_payload parse_n(const char *data, size_t bytes)
+{
     struct ack_payload a;
     ack_parse_payload(data, bytes, &a);
     return a;
 }
 
-static struct ack_payload parse(const char *data) {
+static struct ack_payload parse(const char *data)
+{
     return parse_n(data, strlen(data));
 }
 
-static void kinds_of_payload(void **state) {
+static void kinds_of_payload(void **state)
+{
     (void)state;
     static const struct {
         const char *data;
         enum ack_kind kind;
-    } cases[] = {{"", ACK_ACK},         {"+ACK", ACK_ACK},      {"+OK", ACK_ACK},      {"-NAK", ACK_NAK},
-                 {"+TERM", ACK_TERM},   {"+WPI", ACK_PROGRESS}, {"+NXT", ACK_NEXT},    {"+ACK ", ACK_UNKNOWN},
-                 {"+AC", ACK_UNKNOWN},  {"+ack", ACK_UNKNOWN},  {"+WPI!", ACK_UNKNOWN}, {"hello", ACK_UNKNOWN},
+    } cases[] = {{"", ACK_ACK},         {"+ACK", ACK_ACK},      {"+OK", ACK_ACK},
+                 {"-NAK", ACK_NAK},     {"+TERM", ACK_TERM},    {"+WPI", ACK_PROGRESS},
+                 {"+NXT", ACK_NEXT},    {"+ACK ", ACK_UNKNOWN}, {"+AC", ACK_UNKNOWN},
+                 {"+ack", ACK_UNKNOWN}, {"+WPI!", ACK_UNKNOWN}, {"hello", ACK_UNKNOWN},
                  {"+OKAY", ACK_UNKNOWN}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ack_payload a = parse(cases[i].data);
         if (a.kind != cases[i].kind) {
             fail_msg("\"%s\" is %d", cases[i].data, a.kind);
@@ -98,7 +106,8 @@ static void kinds_of_payload(void **state) {
     assert_int_equal(parse_n("+ACK\0", 5).kind, ACK_UNKNOWN);
 }
 
-static void nak_with_delay(void **state) {
+static void nak_with_delay(void **state)
+{
     (void)state;
     static const struct {
         const char *data;
@@ -135,7 +144,7 @@ static void nak_with_delay(void **state) {
                  {"-NAK -", -1},
                  {"-NAK nonsense", -1},
                  {"-NAK 99999999999999999h", -1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ack_payload a = parse(cases[i].data);
         assert_int_equal(a.kind, ACK_NAK);
         if (a.delay_ms != cases[i].ms) {
@@ -144,7 +153,8 @@ static void nak_with_delay(void **state) {
     }
 }
 
-static void term_with_reason(void **state) {
+static void term_with_reason(void **state)
+{
     (void)state;
     assert_string_equal(parse("+TERM no such customer").reason, "no such customer");
     assert_string_equal(parse("+TERM  two\nlines\t ").reason, "two lines");
@@ -161,7 +171,8 @@ static void term_with_reason(void **state) {
     assert_int_equal(strlen(a.reason), 254); /* whole characters only */
 }
 
-static void next_carries_a_pull_request(void **state) {
+static void next_carries_a_pull_request(void **state)
+{
     (void)state;
     struct ack_payload a = parse("+NXT {\"batch\":5}");
     assert_int_equal(a.kind, ACK_NEXT);
@@ -173,29 +184,32 @@ static void next_carries_a_pull_request(void **state) {
     assert_non_null(a.next);
 }
 
-static void pull_requests(void **state) {
+static void pull_requests(void **state)
+{
     (void)state;
     static const struct {
         const char *data;
         int64_t batch, expires_ns;
         bool no_wait;
-    } cases[] = {{"", 1, 0, false},
-                 {"  \n", 1, 0, false},
-                 {"5", 5, 0, false},
-                 {" 12 \n", 12, 0, false},
-                 {"0", 1, 0, false},
-                 {"-4", 1, 0, false},
-                 {"99999999999999999999", 1, 0, false},
-                 {"five", 1, 0, false},
-                 {"5x", 1, 0, false},
-                 {"{}", 1, 0, false},
-                 {"{\"batch\":500,\"expires\":30000000000}", 500, 30000000000, false},
-                 {"{\"batch\":1,\"no_wait\":true}", 1, 0, true},
-                 {"{\"BATCH\":7,\"No_Wait\":true}", 7, 0, true},
-                 {"{\"batch\":-1,\"no_wait\":false}", 1, 0, false},
-                 {"{\"batch\":null,\"no_wait\":null,\"expires\":null}", 1, 0, false},
-                 {"{\"batch\":2,\"expires\":10,\"idle_heartbeat\":5,\"max_bytes\":100,\"id\":\"a\\u0000\"}", 2, 10, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    } cases[] = {
+        {"", 1, 0, false},
+        {"  \n", 1, 0, false},
+        {"5", 5, 0, false},
+        {" 12 \n", 12, 0, false},
+        {"0", 1, 0, false},
+        {"-4", 1, 0, false},
+        {"99999999999999999999", 1, 0, false},
+        {"five", 1, 0, false},
+        {"5x", 1, 0, false},
+        {"{}", 1, 0, false},
+        {"{\"batch\":500,\"expires\":30000000000}", 500, 30000000000, false},
+        {"{\"batch\":1,\"no_wait\":true}", 1, 0, true},
+        {"{\"BATCH\":7,\"No_Wait\":true}", 7, 0, true},
+        {"{\"batch\":-1,\"no_wait\":false}", 1, 0, false},
+        {"{\"batch\":null,\"no_wait\":null,\"expires\":null}", 1, 0, false},
+        {"{\"batch\":2,\"expires\":10,\"idle_heartbeat\":5,\"max_bytes\":100,\"id\":\"a\\u0000\"}",
+         2, 10, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct pull_request r;
         if (!pull_parse(cases[i].data, strlen(cases[i].data), &r)) {
             fail_msg("\"%s\" refused", cases[i].data);
@@ -208,7 +222,8 @@ static void pull_requests(void **state) {
     assert_true(pull_parse(NULL, 0, &r));
 }
 
-static void pull_requests_that_the_server_refuses(void **state) {
+static void pull_requests_that_the_server_refuses(void **state)
+{
     (void)state;
     static const char *const bad[] = {"{",
                                       "{\"batch\":5",
@@ -220,7 +235,7 @@ static void pull_requests_that_the_server_refuses(void **state) {
                                       "{\"expires\":10,\"idle_heartbeat\":6}",
                                       "{\"idle_heartbeat\":6}",
                                       "{\"expires\":-1}"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct pull_request r;
         if (pull_parse(bad[i], strlen(bad[i]), &r)) {
             fail_msg("%s was taken", bad[i]);
@@ -228,33 +243,37 @@ static void pull_requests_that_the_server_refuses(void **state) {
     }
 }
 
-static void pull_subjects(void **state) {
+static void pull_subjects(void **state)
+{
     (void)state;
     char pool[33];
     assert_true(pull_parse_subject("$JS.API.CONSUMER.MSG.NEXT.AX_WORK.email", pool));
     assert_string_equal(pool, "email");
-    assert_true(pull_parse_subject("$JS.hub.API.CONSUMER.MSG.NEXT.AX_WORK.abcdefghijklmnopqrstuvwxyz012345", pool));
+    assert_true(pull_parse_subject(
+        "$JS.hub.API.CONSUMER.MSG.NEXT.AX_WORK.abcdefghijklmnopqrstuvwxyz012345", pool));
     assert_string_equal(pool, "abcdefghijklmnopqrstuvwxyz012345");
-    static const char *const bad[] = {"",
-                                      "$JS.",
-                                      "$JS.API",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.a.b",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.a b",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_HIGH.email",
-                                      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.abcdefghijklmnopqrstuvwxyz0123456",
-                                      "$JS..API.CONSUMER.MSG.NEXT.AX_WORK.email",
-                                      "$JS.a.b.API.CONSUMER.MSG.NEXT.AX_WORK.email",
-                                      "$KV.API.CONSUMER.MSG.NEXT.AX_WORK.email"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    static const char *const bad[] = {
+        "",
+        "$JS.",
+        "$JS.API",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_WORK",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.a.b",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.a b",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_HIGH.email",
+        "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.abcdefghijklmnopqrstuvwxyz0123456",
+        "$JS..API.CONSUMER.MSG.NEXT.AX_WORK.email",
+        "$JS.a.b.API.CONSUMER.MSG.NEXT.AX_WORK.email",
+        "$KV.API.CONSUMER.MSG.NEXT.AX_WORK.email"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         if (pull_parse_subject(bad[i], pool)) {
             fail_msg("%s was taken", bad[i]);
         }
     }
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_of_subject),
         cmocka_unit_test(other_subjects_are_no_acks),

@@ -13,10 +13,10 @@
 
 static struct acked_attempt *made(size_t count)
 {
-    struct acked_attempt *list = calloc(count, sizeof *list);
+    struct acked_attempt *list = calloc(count, sizeof(*list));
     assert_non_null(list);
     for (size_t i = 0; i < count; i++) {
-        snprintf(list[i].task, sizeof list[i].task, "%032zx", i);
+        snprintf(list[i].task, sizeof(list[i].task), "%032zx", i);
         list[i].attempt = (uint32_t)i + 1;
         list[i].fence = UINT64_MAX - i;
     }
@@ -27,7 +27,7 @@ static void comes_back(void **state)
 {
     (void)state;
     static const size_t counts[] = {1, 2, ACKED_MAX};
-    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+    for (size_t n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
         struct acked_attempt *list = made(counts[n]), *back;
         size_t bytes, count;
         uint8_t *buf = acked_pack(list, counts[n], &bytes);

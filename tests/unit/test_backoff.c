@@ -31,14 +31,16 @@ static void gaps_grow_whatever_the_dice_say(void **state)
 {
     (void)state;
     for (uint32_t attempt = 1; attempt < 6; attempt++) {
-        assert_true(backoff_ms(attempt, 100, 1000000, 0.999999) < backoff_ms(attempt + 1, 100, 1000000, 0));
+        assert_true(backoff_ms(attempt, 100, 1000000, 0.999999) <
+                    backoff_ms(attempt + 1, 100, 1000000, 0));
     }
 }
 
 static void never_overflows_never_below_one(void **state)
 {
     (void)state;
-    static const int64_t values[] = {INT64_MIN, -1, 0, 1, 2, 3, 1000, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
+    static const int64_t values[] = {INT64_MIN,     -1,       0, 1, 2, 3, 1000, INT64_MAX / 2,
+                                     INT64_MAX - 1, INT64_MAX};
     static const uint32_t attempts[] = {0, 1, 2, 62, 63, 64, 65, 1000, UINT32_MAX};
     static const double dice[] = {-1, 0, 0.5, 0.9999999999, 1, 2, __builtin_nan("")};
     for (size_t b = 0; b < sizeof(values) / sizeof(values[0]); b++) {

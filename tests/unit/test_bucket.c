@@ -11,14 +11,16 @@
 
 #define S 1000000000LL
 
-/* The promise, by brute force over every pair of starts: n starts within t seconds, n <= burst + rate * t. */
+/* The promise, by brute force over every pair of starts: n starts within t seconds, n <= burst +
+ * rate * t. */
 static void check_windows(const int64_t *starts, size_t n, double rate, double burst)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i; k < n; k++) {
             double seconds = (double)(starts[k] - starts[i]) / 1e9;
             if ((double)(k - i + 1) > burst + rate * seconds + 1e-6) {
-                fail_msg("%zu starts within %f s at rate %f, burst %f", k - i + 1, seconds, rate, burst);
+                fail_msg("%zu starts within %f s at rate %f, burst %f", k - i + 1, seconds, rate,
+                         burst);
             }
         }
     }
@@ -134,7 +136,8 @@ static void extremes_do_not_overflow(void **state)
     assert_true(bucket_wait_ns(&b, INT64_MIN) == INT64_MAX);
 }
 
-/* Always taking, waiting exactly as long as the bucket says: the whole rate, and never twice for one token. */
+/* Always taking, waiting exactly as long as the bucket says: the whole rate, and never twice for
+ * one token. */
 static void whole_rate_when_always_taking(void **state)
 {
     (void)state;
@@ -160,7 +163,8 @@ static void whole_rate_when_always_taking(void **state)
     }
 }
 
-/* Looking all the time loses nothing and gains nothing, even where one look adds less than a double can hold. */
+/* Looking all the time loses nothing and gains nothing, even where one look adds less than a double
+ * can hold. */
 static void looking_often_does_not_drift(void **state)
 {
     (void)state;
@@ -188,13 +192,16 @@ static void no_window_exceeds_the_bound(void **state)
         bucket_init(&b, rate, burst, now);
         size_t n = 0;
         while (now < end && n < MAX) {
-            int64_t seen = now - (drand48() < 0.2 ? (int64_t)(drand48() * 1e8) : 0); /* sometimes an old reading */
+            /* sometimes an old reading */
+            int64_t seen = now - (drand48() < 0.2 ? (int64_t)(drand48() * 1e8) : 0);
             for (int tries = (int)(drand48() * 30); tries > 0 && n < MAX; tries--) {
                 if (bucket_take(&b, seen)) {
-                    latest = seen > latest ? seen : latest; /* an old reading counts as the last one */
+                    /* an old reading counts as the last one */
+                    latest = seen > latest ? seen : latest;
                     starts[n++] = latest;
                 }
-                if (drand48() < 0.1 && n > 0 && starts[n - 1] == latest) { /* a duplicate: not started after all */
+                /* a duplicate: not started after all */
+                if (drand48() < 0.1 && n > 0 && starts[n - 1] == latest) {
                     bucket_return(&b);
                     n--;
                 }
@@ -226,12 +233,17 @@ static void pool_of_the_promise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_empty_and_fills_to_the_burst), cmocka_unit_test(rate_zero_is_unlimited),
-        cmocka_unit_test(set_keeps_what_was_saved_up),         cmocka_unit_test(a_token_given_back_counts_once),
+        cmocka_unit_test(starts_empty_and_fills_to_the_burst),
+        cmocka_unit_test(rate_zero_is_unlimited),
+        cmocka_unit_test(set_keeps_what_was_saved_up),
+        cmocka_unit_test(a_token_given_back_counts_once),
         cmocka_unit_test(held_time_adds_nothing),
-        cmocka_unit_test(time_going_backwards_is_harmless),    cmocka_unit_test(extremes_do_not_overflow),
-        cmocka_unit_test(whole_rate_when_always_taking),       cmocka_unit_test(looking_often_does_not_drift),
-        cmocka_unit_test(no_window_exceeds_the_bound),         cmocka_unit_test(pool_of_the_promise),
+        cmocka_unit_test(time_going_backwards_is_harmless),
+        cmocka_unit_test(extremes_do_not_overflow),
+        cmocka_unit_test(whole_rate_when_always_taking),
+        cmocka_unit_test(looking_often_does_not_drift),
+        cmocka_unit_test(no_window_exceeds_the_bound),
+        cmocka_unit_test(pool_of_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,8 @@ static void flags_of_the_connection_are_passed_on(void **state)
     (void)state;
     struct cli c;
     struct values v;
-    assert_int_equal(parse(&c, &v, ARGV(A("x"), A("--server"), A("nats://there:1"), A("--user=me")), 1, 1), -1);
+    assert_int_equal(
+        parse(&c, &v, ARGV(A("x"), A("--server"), A("nats://there:1"), A("--user=me")), 1, 1), -1);
     assert_string_equal(c.options.server, "nats://there:1");
     assert_string_equal(c.options.user, "me");
     assert_int_equal(parse(&c, &v, ARGV(A("-s"), A("nats://there:2")), 0, 0), -1);
@@ -119,7 +120,8 @@ static void wrong_usage_is_refused(void **state)
     assert_int_equal(parse(&c, &v, ARGV(A("--number"), A("11")), 0, 9), CLI_USAGE);
     assert_int_equal(parse(&c, &v, ARGV(A("--number"), A("0")), 0, 9), CLI_USAGE);
     assert_int_equal(parse(&c, &v, ARGV(A("--number"), A("1x")), 0, 9), CLI_USAGE);
-    assert_int_equal(parse(&c, &v, ARGV(A("--number"), A("99999999999999999999")), 0, 9), CLI_USAGE);
+    assert_int_equal(parse(&c, &v, ARGV(A("--number"), A("99999999999999999999")), 0, 9),
+                     CLI_USAGE);
     assert_int_equal(parse(&c, &v, ARGV(A("--wait=61s")), 0, 9), CLI_USAGE);
     assert_int_equal(parse(&c, &v, ARGV(A("--wait=soon")), 0, 9), CLI_USAGE);
     assert_int_equal(parse(&c, &v, ARGV(A("-j")), 0, 9), CLI_USAGE);

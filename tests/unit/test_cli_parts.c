@@ -1,4 +1,5 @@
-/* Parts of the command line that need no server: times as printed, ingress's answers, receipts, jobs. */
+/* Parts of the command line that need no server: times as printed, ingress's answers, receipts,
+ * jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,8 @@ static void durations_read_well(void **state)
 static void json_text_takes_any_bytes(void **state)
 {
     (void)state;
-    json_t *good = output_text("größe"), *bad = output_text("a\xff" "b");
+    json_t *good = output_text("größe"), *bad = output_text("a\xff"
+                                                            "b");
     assert_string_equal(json_string_value(good), "größe");
     assert_string_equal(json_string_value(bad), "a?b");
     json_decref(good);
@@ -55,17 +57,22 @@ static struct submit_answer answer(const char *text, const char *retry_after)
 static void answers_are_told_apart(void **state)
 {
     (void)state;
-    struct submit_answer a =
-        answer("{\"stream\":\"AX_HIGH\",\"seq\":42,\"duplicate\":false,\"task\":\"abc\",\"state\":\"queued\"}", NULL);
+    struct submit_answer a = answer("{\"stream\":\"AX_HIGH\",\"seq\":42,\"duplicate\":false,"
+                                    "\"task\":\"abc\",\"state\":\"queued\"}",
+                                    NULL);
     assert_int_equal(a.outcome, SUBMIT_ACCEPTED);
     assert_string_equal(a.id, "abc");
     assert_string_equal(a.stream, "AX_HIGH");
     assert_int_equal(a.seq, 42);
-    a = answer("{\"stream\":\"X\",\"seq\":1,\"duplicate\":true,\"task\":\"abc\",\"state\":\"done\"}", NULL);
+    a = answer(
+        "{\"stream\":\"X\",\"seq\":1,\"duplicate\":true,\"task\":\"abc\",\"state\":\"done\"}",
+        NULL);
     assert_int_equal(a.outcome, SUBMIT_DUPLICATE);
     assert_string_equal(a.state, "done");
 
-    a = answer("{\"error\":{\"code\":503,\"err_code\":10077,\"description\":\"queue high is full\"}}", "1s500ms");
+    a = answer(
+        "{\"error\":{\"code\":503,\"err_code\":10077,\"description\":\"queue high is full\"}}",
+        "1s500ms");
     assert_int_equal(a.outcome, SUBMIT_BUSY);
     assert_int_equal(a.retry_after_ms, 1500);
     assert_string_equal(a.description, "queue high is full");
@@ -73,9 +80,11 @@ static void answers_are_told_apart(void **state)
     assert_int_equal(a.outcome, SUBMIT_BUSY);
     assert_int_equal(a.retry_after_ms, 250);
 
-    a = answer("{\"error\":{\"code\":400,\"err_code\":10003,\"description\":\"Ax-Delay: no\"}}", NULL);
+    a = answer("{\"error\":{\"code\":400,\"err_code\":10003,\"description\":\"Ax-Delay: no\"}}",
+               NULL);
     assert_int_equal(a.outcome, SUBMIT_REFUSED);
-    a = answer("{\"error\":{\"code\":503,\"err_code\":10008,\"description\":\"no word\"}}", "250ms");
+    a = answer("{\"error\":{\"code\":503,\"err_code\":10008,\"description\":\"no word\"}}",
+               "250ms");
     assert_int_equal(a.outcome, SUBMIT_UNANSWERED);
     assert_false(a.nobody);
     assert_int_equal(answer("what?", NULL).outcome, SUBMIT_REFUSED);
@@ -112,8 +121,9 @@ static void submissions_carry_their_headers(void **state)
 static struct job *start(const char *body, size_t bytes, const char *command)
 {
     natsMsg *msg = NULL;
-    assert_int_equal(natsMsg_Create(&msg, "ax.work.email.abc123", "$JS.ACK.AX_WORK.email.1.77.1.1700000000000000000.0",
-                                    body, (int)bytes),
+    assert_int_equal(natsMsg_Create(&msg, "ax.work.email.abc123",
+                                    "$JS.ACK.AX_WORK.email.1.77.1.1700000000000000000.0", body,
+                                    (int)bytes),
                      NATS_OK);
     natsMsgHeader_Set(msg, "Ax-Key", "a key");
     natsMsgHeader_Set(msg, "Ax-Attempt", "2");
@@ -128,7 +138,8 @@ static const char *run(struct job *j, char buf[300])
 {
     int status = 0;
     while (!job_ended(j, &status)) {
-        struct pollfd fds[] = {{.fd = j->in_fd, .events = POLLOUT}, {.fd = j->err_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = j->in_fd, .events = POLLOUT},
+                               {.fd = j->err_fd, .events = POLLIN}};
         poll(fds, 2, 10);
         job_write(j);
         job_read(j);
@@ -152,7 +163,8 @@ static void exit_codes_become_receipts(void **state)
     assert_string_equal(run(start("", 0, "exit 65"), buf), "+TERM exit 65");
     assert_string_equal(run(start("", 0, "printf 'first\\nlast\\tone\\n\\n' >&2; exit 65"), buf),
                         "+TERM exit 65: last one");
-    assert_string_equal(run(start("", 0, "printf unended >&2; exit 65"), buf), "+TERM exit 65: unended");
+    assert_string_equal(run(start("", 0, "printf unended >&2; exit 65"), buf),
+                        "+TERM exit 65: unended");
 }
 
 static void the_environment_names_the_task(void **state)
@@ -161,8 +173,9 @@ static void the_environment_names_the_task(void **state)
     char buf[300];
     setenv("AX_KEY", "of somebody else", 1);
     setenv("KEPT", "kept", 1);
-    const char *check = "[ \"$AX_TASK,$AX_KEY,$AX_ATTEMPT,$AX_FENCE,$AX_PRIORITY,$AX_POOL,$KEPT\" = "
-                        "'abc123,a key,2,77,high,email,kept' ]";
+    const char *check =
+        "[ \"$AX_TASK,$AX_KEY,$AX_ATTEMPT,$AX_FENCE,$AX_PRIORITY,$AX_POOL,$KEPT\" = "
+        "'abc123,a key,2,77,high,email,kept' ]";
     assert_string_equal(run(start("", 0, check), buf), "+ACK");
 }
 
@@ -206,7 +219,8 @@ static void what_is_no_task_is_not_started(void **state)
     natsMsg_Create(&msg, "ax.work.email.abc", "not.an.ack.subject", "", 0);
     assert_null(job_start(msg, "exit 0"));
     natsMsg_Destroy(msg);
-    natsMsg_Create(&msg, "some.subject", "$JS.ACK.AX_WORK.email.1.77.1.1700000000000000000.0", "", 0);
+    natsMsg_Create(&msg, "some.subject", "$JS.ACK.AX_WORK.email.1.77.1.1700000000000000000.0", "",
+                   0);
     assert_null(job_start(msg, "exit 0"));
     natsMsg_Destroy(msg);
 }

@@ -128,7 +128,8 @@ static void messages_of_before_the_step_do_not_hide_it(void **state)
     now += 5 * S;
     clock_learn_answer(&c, EPOCH + now - 3600 * S, now - MS);
     assert_true(clock_behind_ns(&c) > 3590 * S);
-    clock_learn(&c, EPOCH + 100 * S); /* a task that was stored just before the step and is due now */
+    /* a task that was stored just before the step and is due now */
+    clock_learn(&c, EPOCH + 100 * S);
     assert_true(clock_behind_ns(&c) > 3590 * S);
     assert_int_equal(clock_ax_ns(&c), last);
     clock_learn(&c, EPOCH + now - 3600 * S); /* and one of after it */
@@ -150,14 +151,15 @@ static void steps_back_and_forward_never_turn_time_back(void **state)
     struct clock c;
     int64_t now = 0, last = 0, stamp = 0;
     clock_init_fake(&c, &now);
-    for (size_t i = 0; i < sizeof steps_s / sizeof *steps_s; i++) {
+    for (size_t i = 0; i < sizeof(steps_s) / sizeof(*steps_s); i++) {
         for (int j = 0; j < 20; j++) {
             now += S / 2;
             clock_learn_answer(&c, EPOCH + now + steps_s[i] * S - MS, now - 2 * MS);
             clock_learn(&c, EPOCH + now + steps_s[i] * S - 10 * MS);
             int64_t ax = clock_ax_ns(&c), next = clock_stamp(&c);
             assert_true(ax >= last && next > stamp);
-            /* Never ahead of the highest clock that the server has shown, never behind what it shows now. */
+            /* Never ahead of the highest clock that the server has shown, never behind what it
+             * shows now. */
             assert_true(ax >= EPOCH + now + steps_s[i] * S - 2 * MS);
             assert_int_equal(clock_behind_ns(&c) > CLOCK_BEHIND_LIMIT_NS,
                              last > EPOCH + now + steps_s[i] * S + CLOCK_BEHIND_LIMIT_NS);
@@ -172,7 +174,8 @@ static void a_delay_is_right_whatever_the_host_says(void **state)
     (void)state;
     struct clock c;
     int64_t now = 7 * S;
-    clock_init_fake(&c, &now); /* the only clock of the host that is read; its wall clock has no way in */
+    /* the only clock of the host that is read; its wall clock has no way in */
+    clock_init_fake(&c, &now);
     clock_learn_answer(&c, EPOCH + now, now - MS);
     int64_t due = clock_ax_ns(&c) + 10 * S;
     now += 10 * S - 1;
@@ -285,15 +288,43 @@ static void rfc3339_bad(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "", "now", "2026", "2026-01-02", "2026-01-02T03:04:05", "2026-01-02 03:04:05Z", "2026-1-02T03:04:05Z",
-        "2026-00-02T03:04:05Z", "2026-13-02T03:04:05Z", "2026-01-00T03:04:05Z", "2026-01-32T03:04:05Z",
-        "2026-04-31T03:04:05Z", "2025-02-29T03:04:05Z", "1900-02-29T03:04:05Z", "2100-02-29T00:00:00Z",
-        "2026-01-02T24:00:00Z", "2026-01-02T03:60:05Z", "2026-12-31T23:59:60Z", "2026-01-02T03:04:05.Z",
-        "2026-01-02T03:04:05,5Z", "2026-01-02T03:04:05+24:00", "2026-01-02T03:04:05+02:60", "2026-01-02T03:04:05+0230",
-        "2026-01-02T03:04:05+02", "2026-01-02T03:04:05Z ", " 2026-01-02T03:04:05Z", "2026-01-02T03:04:05ZZ",
-        "+026-01-02T03:04:05Z", "-026-01-02T03:04:05Z", "2026-01-02T03:04:05.-5Z", "2026-01-02T03:04:5Z",
-        "2262-04-11T23:47:16.854775808Z", "1677-09-21T00:12:43.145224191Z", "0000-01-01T00:00:00Z",
-        "9999-12-31T23:59:59Z", "2026-01-02T03:04:05UTC", "2026-01-02T03:04:05\xd9\xa0Z",
+        "",
+        "now",
+        "2026",
+        "2026-01-02",
+        "2026-01-02T03:04:05",
+        "2026-01-02 03:04:05Z",
+        "2026-1-02T03:04:05Z",
+        "2026-00-02T03:04:05Z",
+        "2026-13-02T03:04:05Z",
+        "2026-01-00T03:04:05Z",
+        "2026-01-32T03:04:05Z",
+        "2026-04-31T03:04:05Z",
+        "2025-02-29T03:04:05Z",
+        "1900-02-29T03:04:05Z",
+        "2100-02-29T00:00:00Z",
+        "2026-01-02T24:00:00Z",
+        "2026-01-02T03:60:05Z",
+        "2026-12-31T23:59:60Z",
+        "2026-01-02T03:04:05.Z",
+        "2026-01-02T03:04:05,5Z",
+        "2026-01-02T03:04:05+24:00",
+        "2026-01-02T03:04:05+02:60",
+        "2026-01-02T03:04:05+0230",
+        "2026-01-02T03:04:05+02",
+        "2026-01-02T03:04:05Z ",
+        " 2026-01-02T03:04:05Z",
+        "2026-01-02T03:04:05ZZ",
+        "+026-01-02T03:04:05Z",
+        "-026-01-02T03:04:05Z",
+        "2026-01-02T03:04:05.-5Z",
+        "2026-01-02T03:04:5Z",
+        "2262-04-11T23:47:16.854775808Z",
+        "1677-09-21T00:12:43.145224191Z",
+        "0000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        "2026-01-02T03:04:05UTC",
+        "2026-01-02T03:04:05\xd9\xa0Z",
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ns = 42;
@@ -307,7 +338,8 @@ static void rfc3339_round_trip(void **state)
 {
     (void)state;
     char buf[32];
-    assert_string_equal(clock_format_rfc3339(1767323045000000006, buf), "2026-01-02T03:04:05.000000006Z");
+    assert_string_equal(clock_format_rfc3339(1767323045000000006, buf),
+                        "2026-01-02T03:04:05.000000006Z");
     assert_string_equal(clock_format_rfc3339(-1, buf), "1969-12-31T23:59:59.999999999Z");
     int64_t ns = INT64_MIN, back;
     for (;;) {
@@ -328,9 +360,11 @@ static void durations_good(void **state)
         const char *text;
         int64_t ms;
     } cases[] = {
-        {"0s", 0},         {"0ms", 0},          {"1ms", 1},      {"250ms", 250},   {"90s", 90000},
-        {"10m", 600000},   {"1h30m", 5400000},  {"2d", 172800000}, {"1d1h1m1s1ms", 90061001}, {"007s", 7000},
-        {"1m500ms", 60500}, {"100m", 6000000},  {"1h0m", 3600000},
+        {"0s", 0},          {"0ms", 0},         {"1ms", 1},
+        {"250ms", 250},     {"90s", 90000},     {"10m", 600000},
+        {"1h30m", 5400000}, {"2d", 172800000},  {"1d1h1m1s1ms", 90061001},
+        {"007s", 7000},     {"1m500ms", 60500}, {"100m", 6000000},
+        {"1h0m", 3600000},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ms = -1;
@@ -344,9 +378,40 @@ static void durations_bad(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "", "0", "10", "s", "1.5s", "-1s", "+1s", " 1s", "1s ", "1 s", "1S", "1H", "1m1h", "1s1s", "1ms1s", "1h1", "1x",
-        "1us", "1ns", "1w", "1hm", "1dh", "1mss", "1sm", "1smh", "0x10s", "1e3s", "9223372036854775808ms",
-        "99999999999999999999999999d", "106751991168d", "106751991167d24h", "1,5s", "\xd9\xa1s", "1s\n",
+        "",
+        "0",
+        "10",
+        "s",
+        "1.5s",
+        "-1s",
+        "+1s",
+        " 1s",
+        "1s ",
+        "1 s",
+        "1S",
+        "1H",
+        "1m1h",
+        "1s1s",
+        "1ms1s",
+        "1h1",
+        "1x",
+        "1us",
+        "1ns",
+        "1w",
+        "1hm",
+        "1dh",
+        "1mss",
+        "1sm",
+        "1smh",
+        "0x10s",
+        "1e3s",
+        "9223372036854775808ms",
+        "99999999999999999999999999d",
+        "106751991168d",
+        "106751991167d24h",
+        "1,5s",
+        "\xd9\xa1s",
+        "1s\n",
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ms = 42;

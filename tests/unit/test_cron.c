@@ -10,7 +10,8 @@
 #include "core/cron.h"
 #include "core/task_rules.h"
 
-static void allowed(const char *cron, const char *schedule) {
+static void allowed(const char *cron, const char *schedule)
+{
     struct task t = {.cron = cron};
     struct problem p = {0};
     char out[CRON_SCHEDULE_MAX];
@@ -20,7 +21,8 @@ static void allowed(const char *cron, const char *schedule) {
     assert_string_equal(cron_schedule(cron, out), schedule);
 }
 
-static void refused(const char *cron, const char *zone, const char *says) {
+static void refused(const char *cron, const char *zone, const char *says)
+{
     struct task t = {.cron = cron, .time_zone = zone};
     struct problem p = {0};
     if (cron_check(&t, &p) != AX_E_INVALID || !strstr(p.text, says)) {
@@ -28,7 +30,8 @@ static void refused(const char *cron, const char *zone, const char *says) {
     }
 }
 
-static void expressions_as_the_server_takes_them(void **state) {
+static void expressions_as_the_server_takes_them(void **state)
+{
     (void)state;
     allowed("0 30 9 * * 1-5", "0 30 9 * * 1-5");
     allowed("*/5 * * * jan SUN", "*/5 * * * jan SUN");
@@ -41,24 +44,28 @@ static void expressions_as_the_server_takes_them(void **state) {
     allowed("@every 60000ms", "@every 60s");
 }
 
-static void wrong_ones_are_named(void **state) {
+static void wrong_ones_are_named(void **state)
+{
     (void)state;
-    refused("30 9 * * 1-5", NULL, "it has 5 fields and must have six fields: second minute hour day month weekday");
+    refused("30 9 * * 1-5", NULL,
+            "it has 5 fields and must have six fields: second minute hour day month weekday");
     refused("30 9 * * 1-5", NULL, "Ax-Cron: \"30 9 * * 1-5\"");
     refused("0 30 9 * * 1-5 2030", NULL, "it has 7 fields");
     refused("hourly", NULL, "it has 1 field and");
     refused("@fortnightly", NULL, "@weekly");
     refused("@at 2030-01-31T09:00:00Z", NULL, "six fields");
-    static const char *const every[] = {"@every 0s", "@every 999ms", "@every 1500ms", "@every 1.5s", "@every -1s", "@every ",
-                                        "@every soon", "@every 366d", "@every 1us", "@every  1s"};
-    for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
+    static const char *const every[] = {
+        "@every 0s", "@every 999ms", "@every 1500ms", "@every 1.5s", "@every -1s",
+        "@every ",   "@every soon",  "@every 366d",   "@every 1us",  "@every  1s"};
+    for (size_t i = 0; i < sizeof(every) / sizeof(*every); i++) {
         refused(every[i], NULL, every[i]);
         refused(every[i], NULL, "whole seconds from 1s to 365d");
     }
     refused("@every 10m", "UTC", "Ax-Time-Zone is given with Ax-Cron \"@every 10m\"");
 }
 
-static void servers_refusals_say_what_is_allowed(void **state) {
+static void servers_refusals_say_what_is_allowed(void **state)
+{
     (void)state;
     struct task t = {.cron = "0 0 0 30 2 *", .time_zone = "Mars/Olympus"};
     struct problem p;
@@ -69,14 +76,20 @@ static void servers_refusals_say_what_is_allowed(void **state) {
     assert_non_null(strstr(p.text, "Ax-Time-Zone: \"Mars/Olympus\""));
 }
 
-static const char *header_of(natsMsg *msg, const char *name) {
+static const char *header_of(natsMsg *msg, const char *name)
+{
     const char *value = NULL;
     return natsMsgHeader_Get(msg, name, &value) == NATS_OK ? value : NULL;
 }
 
-static void schedule_headers(void **state) {
+static void schedule_headers(void **state)
+{
     (void)state;
-    struct task t = {.id = "abc", .priority = "high", .pool = "email", .cron = "@daily", .time_zone = "Europe/Zurich"};
+    struct task t = {.id = "abc",
+                     .priority = "high",
+                     .pool = "email",
+                     .cron = "@daily",
+                     .time_zone = "Europe/Zurich"};
     natsMsg *msg = NULL;
     assert_int_equal(natsMsg_Create(&msg, "ax.later.high.email.abc", NULL, "", 0), NATS_OK);
     assert_int_equal(cron_set_schedule(msg, &t, false), AX_OK);
@@ -89,12 +102,14 @@ static void schedule_headers(void **state) {
     assert_int_equal(natsMsg_Create(&msg, "ax.later.high.email.abc", NULL, "", 0), NATS_OK);
     assert_int_equal(cron_set_schedule(msg, &t, true), AX_OK);
     assert_int_equal(strncmp(header_of(msg, "Nats-Schedule"), "@at 2200-", 9), 0);
-    assert_null(header_of(msg, "Nats-Schedule-Time-Zone")); /* the server refuses one beside @at */
+    /* the server refuses one beside @at */
+    assert_null(header_of(msg, "Nats-Schedule-Time-Zone"));
     assert_true(cron_is_paused(msg));
     natsMsg_Destroy(msg);
 }
 
-static natsMsg *due(const char *name, const char *value) {
+static natsMsg *due(const char *name, const char *value)
+{
     natsMsg *msg = NULL;
     assert_int_equal(natsMsg_Create(&msg, "ax.due.high.email.abc", NULL, "", 0), NATS_OK);
     if (name) {
@@ -103,7 +118,8 @@ static natsMsg *due(const char *name, const char *value) {
     return msg;
 }
 
-static void firing_id_is_that_of_the_firing_not_of_its_message(void **state) {
+static void firing_id_is_that_of_the_firing_not_of_its_message(void **state)
+{
     (void)state;
     char a[TASK_ID_CHARS + 1], b[TASK_ID_CHARS + 1];
     natsMsg *first = due("Nats-Schedule-Next", "2030-01-31T10:00:00Z");
@@ -134,24 +150,28 @@ static void firing_id_is_that_of_the_firing_not_of_its_message(void **state) {
     natsMsg_Destroy(bare);
 }
 
-static void firing_key_names_the_second(void **state) {
+static void firing_key_names_the_second(void **state)
+{
     (void)state;
     char out[CRON_KEY_MAX];
-    assert_string_equal(cron_firing_key("report", 1896080400123456789, out), "report@2030-01-31T09:00:00Z");
+    assert_string_equal(cron_firing_key("report", 1896080400123456789, out),
+                        "report@2030-01-31T09:00:00Z");
     char key[TASK_CRON_KEY_MAX_BYTES + 1];
-    memset(key, 'k', sizeof key);
-    key[sizeof key - 1] = '\0';
+    memset(key, 'k', sizeof(key));
+    key[sizeof(key) - 1] = '\0';
     assert_true(strlen(cron_firing_key(key, 1896080400123456789, out)) <= KEY_MAX_BYTES);
     assert_string_equal(out + strlen(key), "@2030-01-31T09:00:00Z");
 }
 
 /* nats.c cannot destroy a message before it is opened. */
-static int open_nats(void **state) {
+static int open_nats(void **state)
+{
     (void)state;
     return nats_Open(-1) == NATS_OK ? 0 : -1;
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_as_the_server_takes_them),
         cmocka_unit_test(wrong_ones_are_named),

@@ -1,4 +1,5 @@
-/* Demand follows the server's waiting queue: who is next, how much each pull may hold, and what an info corrects. */
+/* Demand follows the server's waiting queue: who is next, how much each pull may hold, and what an
+ * info corrects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,7 @@ static void end(struct demand *d, struct pull **held, int n)
 
 static void nobody_waits(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     assert_null(demand_next(&d, BATCH, 0));
     assert_int_equal(demand_grantable(&d, BATCH, 1000, 0), 0);
@@ -47,7 +48,7 @@ static void nobody_waits(void **state)
 
 static void pulls_take_turns(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     struct pull *held[4];
     ask(&d, 2, 0);
@@ -63,7 +64,7 @@ static void pulls_take_turns(void **state)
 
 static void a_greedy_pull_gets_one_batch(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     struct pull *held[BATCH + 1];
     ask(&d, 500, 0);
@@ -77,10 +78,11 @@ static void a_greedy_pull_gets_one_batch(void **state)
     end(&d, held, BATCH);
 }
 
-/* The server would give the next task to the saturated pull at the head, so there is none for those behind it. */
+/* The server would give the next task to the saturated pull at the head, so there is none for those
+ * behind it. */
 static void a_saturated_head_holds_the_turn(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     struct pull *held[BATCH];
     ask(&d, 500, 0);
@@ -99,7 +101,7 @@ static void a_saturated_head_holds_the_turn(void **state)
 
 static void expired_pulls_are_forgotten(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     ask(&d, 5, 0);
     assert_non_null(demand_next(&d, BATCH, 30 * SECOND - 1));
@@ -109,7 +111,7 @@ static void expired_pulls_are_forgotten(void **state)
 
 static void a_pull_without_expiry_stays(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     demand_add(&d, &(struct pull_request){.batch = 1}, BATCH, 0);
     assert_non_null(demand_next(&d, BATCH, INT64_MAX - 1));
@@ -118,7 +120,7 @@ static void a_pull_without_expiry_stays(void **state)
 
 static void no_wait_wants_one_batch_at_most(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     demand_add(&d, &(struct pull_request){.batch = 500, .no_wait = true}, BATCH, 0);
     assert_int_equal(demand_grantable(&d, 1000, 1000, 0), BATCH);
@@ -128,7 +130,7 @@ static void no_wait_wants_one_batch_at_most(void **state)
 
 static void given_back_is_wanted_again(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     ask(&d, 1, 0);
     struct pull *p = take(&d, 0);
@@ -140,7 +142,7 @@ static void given_back_is_wanted_again(void **state)
 
 static void undelivered_hand_offs_use_up_the_next_pull(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     ask(&d, 5, 0);
     demand_reconcile(&d, 0, 3, BATCH, 0); /* three lie there: nobody was waiting after all */
@@ -152,7 +154,7 @@ static void undelivered_hand_offs_use_up_the_next_pull(void **state)
 
 static void an_info_taken_in_the_middle_says_nothing(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     ask(&d, 5, 0);
     demand_reconcile(&d, 1, 3, BATCH, 0); /* the three are on their way to the pull that waits */
@@ -165,7 +167,7 @@ static void an_info_taken_in_the_middle_says_nothing(void **state)
 
 static void an_info_adds_pulls_that_were_not_heard(void **state)
 {
-    (void) state;
+    (void)state;
     struct demand d = {0};
     demand_reconcile(&d, 3, 0, BATCH, 0);
     assert_int_equal(d.count, 3);

@@ -1,4 +1,5 @@
-/* What ax doctor makes of made-up figures: each pattern by itself, thresholds, and what must not be said. */
+/* What ax doctor makes of made-up figures: each pattern by itself, thresholds, and what must not be
+ * said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,36 +22,68 @@ static int setup(void **state)
 {
     (void)state;
     pools[0] = (struct view_pool){.name = "email", .is_counted = true};
-    pools[0].counts = (struct pool_counts){
-        .queued = {100}, .waiting = {100}, .running = 10, .pulls = 2, .ack_wait_ms = 30000, .max_ack_pending = 1000, .leader = "d-1"};
-    pools[0].told = (struct told_pool){.there = true,
-                                       .ready = true,
-                                       .dispatcher = "d-1",
-                                       .pending = 100,
-                                       .busy = 0.5,
-                                       .demand = 10,
-                                       .pulls = 2,
-                                       .inflight = 10,
-                                       .max_ack_pending = 1000,
-                                       .ack_wait_ms = 30000,
-                                       .run_count = 1000,
-                                       .silence_count = 1000,
-                                       .p50_ms = 100,
-                                       .p99_ms = 900,
-                                       .silence_p99_ms = 900,
-                                       .minute = {.seconds = 60, .waited_s = 60, .handed_off = 600, .ended = 600},
-                                       .five_minutes = {.seconds = 300, .handed_off = 3000, .ended = 3000}};
-    streams[0] = (struct view_stream){.name = "AX_HIGH", .there = true, .has_leader = true, .messages = 110, .max_msgs = 1000,
-                                      .max_bytes = -1, .replicas = 1, .max_later = -1, .priority = 0};
-    streams[1] = (struct view_stream){.name = "AX_LATER", .there = true, .has_leader = true, .messages = 10, .max_msgs = -1,
-                                      .max_bytes = -1, .replicas = 1, .max_later = 1000, .priority = -1};
-    daemons[0] = (struct view_daemon){.program = "ax-ingress", .name = "i-1", .answered = true, .ready = true};
-    daemons[1] = (struct view_daemon){.program = "ax-dispatch", .name = "d-1", .answered = true, .ready = true};
+    pools[0].counts = (struct pool_counts){.queued = {100},
+                                           .waiting = {100},
+                                           .running = 10,
+                                           .pulls = 2,
+                                           .ack_wait_ms = 30000,
+                                           .max_ack_pending = 1000,
+                                           .leader = "d-1"};
+    pools[0].told = (struct told_pool){
+        .there = true,
+        .ready = true,
+        .dispatcher = "d-1",
+        .pending = 100,
+        .busy = 0.5,
+        .demand = 10,
+        .pulls = 2,
+        .inflight = 10,
+        .max_ack_pending = 1000,
+        .ack_wait_ms = 30000,
+        .run_count = 1000,
+        .silence_count = 1000,
+        .p50_ms = 100,
+        .p99_ms = 900,
+        .silence_p99_ms = 900,
+        .minute = {.seconds = 60, .waited_s = 60, .handed_off = 600, .ended = 600},
+        .five_minutes = {.seconds = 300, .handed_off = 3000, .ended = 3000}};
+    streams[0] = (struct view_stream){.name = "AX_HIGH",
+                                      .there = true,
+                                      .has_leader = true,
+                                      .messages = 110,
+                                      .max_msgs = 1000,
+                                      .max_bytes = -1,
+                                      .replicas = 1,
+                                      .max_later = -1,
+                                      .priority = 0};
+    streams[1] = (struct view_stream){.name = "AX_LATER",
+                                      .there = true,
+                                      .has_leader = true,
+                                      .messages = 10,
+                                      .max_msgs = -1,
+                                      .max_bytes = -1,
+                                      .replicas = 1,
+                                      .max_later = 1000,
+                                      .priority = -1};
+    daemons[0] = (struct view_daemon){
+        .program = "ax-ingress", .name = "i-1", .answered = true, .ready = true};
+    daemons[1] = (struct view_daemon){
+        .program = "ax-dispatch", .name = "d-1", .answered = true, .ready = true};
     peers[0] = (struct view_peer){.name = "n1"};
     peers[1] = (struct view_peer){.name = "n2"};
-    view = (struct view){.priorities = {.count = 1, .list = {{.name = "high", .stream = "AX_HIGH", .max_msgs = 1000}}},
-                         .pool_count = 1, .stream_count = 2, .daemon_count = 2, .pools = pools, .streams = streams,
-                         .daemons = daemons, .peers = peers, .peer_count = 2, .memory_max = -1, .storage_max = -1};
+    view = (struct view){
+        .priorities = {.count = 1,
+                       .list = {{.name = "high", .stream = "AX_HIGH", .max_msgs = 1000}}},
+        .pool_count = 1,
+        .stream_count = 2,
+        .daemon_count = 2,
+        .pools = pools,
+        .streams = streams,
+        .daemons = daemons,
+        .peers = peers,
+        .peer_count = 2,
+        .memory_max = -1,
+        .storage_max = -1};
     return 0;
 }
 
@@ -62,7 +95,8 @@ static struct finding only(const char *code)
     int n = 0;
     diagnose(&view, &f);
     for (int i = 0; i < f.count; i++) {
-        assert_true(f.list[i].text[0] != '\0' && f.list[i].turn[0] != '\0' && f.list[i].about[0] != '\0');
+        assert_true(f.list[i].text[0] != '\0' && f.list[i].turn[0] != '\0' &&
+                    f.list[i].about[0] != '\0');
         if (strcmp(f.list[i].code, code) == 0) {
             found = f.list[i];
             n++;
@@ -108,7 +142,9 @@ static void growth_is_told_apart_by_how_busy_workers_are(void **state)
     struct finding f = only("workers_busy");
     assert_int_equal(f.severity, SEVERITY_WARNING);
     assert_string_equal(f.about, "pool email");
-    assert_string_equal(f.text, "its workers are the bottleneck: they are 97% busy, and 100 tasks wait, +60 in 60s");
+    assert_string_equal(
+        f.text,
+        "its workers are the bottleneck: they are 97% busy, and 100 tasks wait, +60 in 60s");
     t->busy = 0.05;
     assert_non_null(strstr(only("held_back").text, "ax-dispatch or the server is slow"));
     t->minute.limited_s = 5;
@@ -164,7 +200,8 @@ static void timeouts(void **state)
     nothing();
     t->minute.timeouts = t->five_minutes.timeouts = 120; /* none before, one in five now */
     struct finding f = only("timeouts_rising");
-    assert_non_null(strstr(f.text, "20% of the attempts that ended in the last 60s ended in silence, 0% before"));
+    assert_non_null(strstr(
+        f.text, "20% of the attempts that ended in the last 60s ended in silence, 0% before"));
     assert_non_null(strstr(f.turn, "workers die"));
     t->five_minutes.late_acks = 100;
     f = only("timeouts_rising");
@@ -217,7 +254,8 @@ static void who_is_not_there(void **state)
     pools[0].told = (struct told_pool){.busy = -1};
     assert_non_null(strstr(only("no_leader").text, "its leader (d-1) does not answer"));
     pools[0].counts.leader[0] = '\0';
-    assert_non_null(strstr(only("no_leader").text, "no dispatcher leads it: nothing of it starts; 90 tasks wait"));
+    assert_non_null(strstr(only("no_leader").text,
+                           "no dispatcher leads it: nothing of it starts; 90 tasks wait"));
     setup(NULL);
     daemons[0].ready = false;
     only("daemon_not_ready");

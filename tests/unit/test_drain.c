@@ -11,7 +11,7 @@
 
 static void says_a_default_while_nothing_is_known(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     assert_int_equal(drain_hint_ms(&d, 5 * S), DRAIN_HINT_FIRST_MS);
@@ -21,7 +21,7 @@ static void says_a_default_while_nothing_is_known(void **state)
 
 static void hint_follows_the_rate_and_those_sent_away(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     drain_sample(&d, 0, 1 * S);
@@ -35,7 +35,7 @@ static void hint_follows_the_rate_and_those_sent_away(void **state)
 
 static void hint_is_clamped(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     drain_sample(&d, 0, 1 * S);
@@ -48,7 +48,7 @@ static void hint_is_clamped(void **state)
 
 static void a_queue_that_stands_still_is_asked_more_and_more_rarely(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     drain_sample(&d, 0, 1 * S);
@@ -64,7 +64,7 @@ static void a_queue_that_stands_still_is_asked_more_and_more_rarely(void **state
 
 static void a_recreated_stream_starts_the_measurement_afresh(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     drain_sample(&d, 5000, 1 * S);
@@ -77,13 +77,13 @@ static void a_recreated_stream_starts_the_measurement_afresh(void **state)
 
 static void samples_that_come_too_close_are_ignored(void **state)
 {
-    (void) state;
+    (void)state;
     struct drain d;
     drain_init(&d);
     drain_sample(&d, 0, 1 * S);
     drain_sample(&d, 1000, 1 * S + 1000);
     drain_sample(&d, 1000, 2 * S);
-    assert_int_equal((int) d.per_s, 1000);
+    assert_int_equal((int)d.per_s, 1000);
 }
 
 int main(void)

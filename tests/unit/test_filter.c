@@ -148,7 +148,8 @@ static void growing_keeps_the_rate(void **state)
     struct filter_stats st;
     filter_stats(f, &st);
     assert_int_equal(st.generations, 1);
-    assert_true(st.bytes < 1000000); /* 200,000 ids at 10 to 16 bits, and a last filter that is half empty */
+    /* 200,000 ids at 10 to 16 bits, and a last filter that is half empty */
+    assert_true(st.bytes < 1000000);
     /* the same again takes no more room */
     int before = opened;
     uint64_t entries = st.entries;
@@ -206,7 +207,8 @@ static void days_in_any_order_and_too_many(void **state)
         char kind[4] = {(char)('a' + i), '\0'};
         assert_int_equal(maybes(f, kind, 0, 50), 50);
     }
-    for (int day = 0; day < 25; day++) { /* nothing goes before its time, whatever came when there was no room */
+    /* nothing goes before its time, whatever came when there was no room */
+    for (int day = 0; day < 25; day++) {
         filter_expire(f, TODAY + day * DAY);
         for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
             char kind[4] = {(char)('a' + i), '\0'};
@@ -227,7 +229,8 @@ static void without_memory_everything_is_maybe(void **state)
     assert_true(filter_check(f, "x", 1));
     assert_int_equal(maybes(f, "b", 0, 100), 100);
     no_memory = false;
-    assert_int_equal(filter_add(f, "y", 1, TODAY), AX_E_NOMEM); /* x is missing from that day for good */
+    /* x is missing from that day for good */
+    assert_int_equal(filter_add(f, "y", 1, TODAY), AX_E_NOMEM);
     assert_int_equal(maybes(f, "b", 0, 100), 100);
     add(f, "c", 0, 10, TODAY + DAY);
     filter_expire(f, TODAY + 9 * DAY); /* that day is over: "no" is sure again */

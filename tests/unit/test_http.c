@@ -47,8 +47,9 @@ static const char *ask(int port, const char *method, const char *path)
     static char answer[65536];
     char request[256];
     const char *length = strcmp(method, "POST") == 0 ? "Content-Length: 0\r\n" : "";
-    int n = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method,
-                     path, length);
+    int n = snprintf(request, sizeof(request),
+                     "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path,
+                     length);
     int fd = dial(port);
     assert_int_equal(write(fd, request, (size_t)n), n);
     size_t used = 0;

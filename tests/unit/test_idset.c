@@ -82,16 +82,20 @@ static void behaves_like_a_plain_array(void **state)
     srand48(99);
     memset(model, 0, sizeof(model));
     for (int step = 0; step < STEPS; step++) {
-        int range = step / 50000 % 2 ? 100 : IDS; /* crowded times and sparse ones: it grows and shrinks */
+        /* crowded times and sparse ones: it grows and shrinks */
+        int range = step / 50000 % 2 ? 100 : IDS;
         int i = (int)(lrand48() % range);
         switch (lrand48() % 8) {
-        case 0: case 1: case 2: {
+        case 0:
+        case 1:
+        case 2: {
             uint32_t expires = now + (uint32_t)(lrand48() % 500);
             assert_int_equal(idset_add(s, name(id, i), expires), AX_OK);
             model[i] = expires > model[i] ? expires : model[i];
             break;
         }
-        case 3: case 4:
+        case 3:
+        case 4:
             idset_remove(s, name(id, i));
             model[i] = 0;
             break;

@@ -11,13 +11,13 @@
 
 static void lease_comes_back_as_packed(void **state)
 {
-    (void) state;
+    (void)state;
     struct lease l = {.epoch = UINT64_MAX, .renewed_ns = 1896080400000000001, .ttl_ms = 5000}, back;
     memset(l.holder, 'h', INSTANCE_MAX_CHARS);
     memset(l.pool, 'p', NAME_MAX_CHARS);
     uint8_t buf[LEASE_MAX_BYTES];
     size_t bytes = lease_pack(&l, buf);
-    assert_true(bytes > 0 && bytes <= sizeof buf);
+    assert_true(bytes > 0 && bytes <= sizeof(buf));
     assert_int_equal(lease_unpack(&back, buf, bytes), AX_OK);
     assert_string_equal(back.holder, l.holder);
     assert_string_equal(back.pool, l.pool);
@@ -28,7 +28,7 @@ static void lease_comes_back_as_packed(void **state)
 
 static void given_up_lease_has_no_holder(void **state)
 {
-    (void) state;
+    (void)state;
     struct lease l = {.pool = "email", .ttl_ms = 1000}, back;
     uint8_t buf[LEASE_MAX_BYTES];
     size_t bytes = lease_pack(&l, buf);
@@ -38,7 +38,7 @@ static void given_up_lease_has_no_holder(void **state)
 
 static void what_is_no_lease_is_refused(void **state)
 {
-    (void) state;
+    (void)state;
     struct lease back;
     uint8_t buf[LEASE_MAX_BYTES];
     const struct lease bad[] = {
@@ -48,7 +48,7 @@ static void what_is_no_lease_is_refused(void **state)
         {.holder = "a", .pool = "email", .ttl_ms = LEASE_TTL_MIN_MS - 1},
         {.holder = "a", .pool = "email", .ttl_ms = LEASE_TTL_MAX_MS + 1},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(lease_unpack(&back, buf, lease_pack(&bad[i], buf)), AX_E_PROTOCOL);
     assert_int_equal(lease_unpack(&back, "\xff\xff", 2), AX_E_PROTOCOL);
     assert_int_equal(lease_unpack(&back, "", 0), AX_E_NOT_FOUND); /* removed with nats kv del */
@@ -56,7 +56,7 @@ static void what_is_no_lease_is_refused(void **state)
 
 static void presence_comes_back_as_packed(void **state)
 {
-    (void) state;
+    (void)state;
     struct presence p = {.name = "host-1-abc", .leads = 7, .ttl_ms = 5000, .leaving = true}, back;
     uint8_t buf[LEASE_MAX_BYTES];
     size_t bytes = presence_pack(&p, buf);
@@ -74,7 +74,7 @@ static void presence_comes_back_as_packed(void **state)
 
 static void names_of_processes_differ(void **state)
 {
-    (void) state;
+    (void)state;
     char a[INSTANCE_MAX_CHARS + 1], b[INSTANCE_MAX_CHARS + 1];
     instance_new(a);
     instance_new(b);
@@ -87,14 +87,15 @@ static void names_of_processes_differ(void **state)
 
 static void shares_are_even(void **state)
 {
-    (void) state;
+    (void)state;
     assert_int_equal(spread_cap(0, 3), 0);
     assert_int_equal(spread_cap(1, 3), 1);
     assert_int_equal(spread_cap(6, 3), 2);
     assert_int_equal(spread_cap(7, 3), 3);
     assert_int_equal(spread_floor(7, 3), 2);
     assert_int_equal(spread_floor(2, 3), 0);
-    /* All pools find a place: cap for each member is enough for all, floor for each never too many. */
+    /* All pools find a place: cap for each member is enough for all, floor for each never too
+     * many. */
     for (int pools = 0; pools < 40; pools++) {
         for (int members = 1; members < 12; members++) {
             assert_true(spread_cap(pools, members) * members >= pools);
@@ -107,9 +108,12 @@ static void shares_are_even(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lease_comes_back_as_packed),   cmocka_unit_test(given_up_lease_has_no_holder),
-        cmocka_unit_test(what_is_no_lease_is_refused),  cmocka_unit_test(presence_comes_back_as_packed),
-        cmocka_unit_test(names_of_processes_differ),    cmocka_unit_test(shares_are_even),
+        cmocka_unit_test(lease_comes_back_as_packed),
+        cmocka_unit_test(given_up_lease_has_no_holder),
+        cmocka_unit_test(what_is_no_lease_is_refused),
+        cmocka_unit_test(presence_comes_back_as_packed),
+        cmocka_unit_test(names_of_processes_differ),
+        cmocka_unit_test(shares_are_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
+#include <fcntl.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
-#include <regex.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,25 +14,28 @@
 static int pipe_fds[2];
 static int real_stderr;
 
-static void catch_stderr(void) {
+static void catch_stderr(void)
+{
     assert_int_equal(pipe2(pipe_fds, O_NONBLOCK), 0);
     real_stderr = dup(STDERR_FILENO);
     dup2(pipe_fds[1], STDERR_FILENO);
 }
 
 /* What was written since catch_stderr. One write each, so one read gives all. */
-static const char *caught(void) {
+static const char *caught(void)
+{
     static char text[8192];
     dup2(real_stderr, STDERR_FILENO);
     close(real_stderr);
     close(pipe_fds[1]);
-    ssize_t n = read(pipe_fds[0], text, sizeof text - 1);
+    ssize_t n = read(pipe_fds[0], text, sizeof(text) - 1);
     close(pipe_fds[0]);
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
 
-static void matches(const char *text, const char *pattern) {
+static void matches(const char *text, const char *pattern)
+{
     regex_t re;
     assert_int_equal(regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB), 0);
     int result = regexec(&re, text, 0, NULL, 0);
@@ -42,18 +45,21 @@ static void matches(const char *text, const char *pattern) {
     }
 }
 
-static void lines_are_logfmt(void **state) {
+static void lines_are_logfmt(void **state)
+{
     (void)state;
     log_init("ax-test", LOG_INFO);
     catch_stderr();
     log_line(LOG_WARN, "stream recreated", "stream=%s seq=%d", "AX_WORK", 5);
     log_info("started", NULL);
-    matches(caught(), "^ts=20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z level=warn "
-                      "program=ax-test msg=\"stream recreated\" stream=AX_WORK seq=5\nts=.* level=info "
-                      "program=ax-test msg=started\n$");
+    matches(caught(),
+            "^ts=20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z level=warn "
+            "program=ax-test msg=\"stream recreated\" stream=AX_WORK seq=5\nts=.* level=info "
+            "program=ax-test msg=started\n$");
 }
 
-static void level_decides(void **state) {
+static void level_decides(void **state)
+{
     (void)state;
     log_init("ax-test", LOG_WARN);
     catch_stderr();
@@ -74,11 +80,12 @@ static void level_decides(void **state) {
     assert_int_equal(log_level_parse(""), -1);
 }
 
-static void a_line_stays_one_line(void **state) {
+static void a_line_stays_one_line(void **state)
+{
     (void)state;
     char longest[5000];
-    memset(longest, 'x', sizeof longest);
-    longest[sizeof longest - 1] = '\0';
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
     log_init("ax-test", LOG_INFO);
     catch_stderr();
     log_info("m", "a=%s", "1\nts=forged");
@@ -93,7 +100,8 @@ static void a_line_stays_one_line(void **state) {
     assert_true(end - text < 4096);
 }
 
-static void quoting(void **state) {
+static void quoting(void **state)
+{
     (void)state;
     static const struct {
         const char *in, *out;
@@ -107,22 +115,23 @@ static void quoting(void **state) {
                  {"back\\slash", "\"back\\\\slash\""},
                  {"a\nb", "\"a\\nb\""},
                  {"a\x01", "\"a\\x01\""}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char buf[64];
-        assert_string_equal(log_quote(cases[i].in, buf, sizeof buf), cases[i].out);
+        assert_string_equal(log_quote(cases[i].in, buf, sizeof(buf)), cases[i].out);
     }
     for (unsigned long cap = 0; cap < 24; cap++) {
         char buf[24];
-        memset(buf, '#', sizeof buf);
+        memset(buf, '#', sizeof(buf));
         log_quote("\x01\x02\x03\x04\x05\x06\x07\x08 \"\"\"", buf, cap);
-        for (unsigned long i = cap; i < sizeof buf; i++) {
+        for (unsigned long i = cap; i < sizeof(buf); i++) {
             assert_int_equal(buf[i], '#');
         }
         assert_true(cap == 0 || strnlen(buf, cap) < cap);
     }
 }
 
-static void gate_lets_one_through_per_interval(void **state) {
+static void gate_lets_one_through_per_interval(void **state)
+{
     (void)state;
     struct log_gate g = {0};
     unsigned long suppressed = 99;
@@ -136,7 +145,8 @@ static void gate_lets_one_through_per_interval(void **state) {
     assert_int_equal(suppressed, 0);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_logfmt),
         cmocka_unit_test(level_decides),

@@ -26,9 +26,11 @@ static void the_same_name_and_labels_are_one_metric(void **state)
     (void)state;
     char labels[] = "pool=\"email\"";
     struct metric *a = metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", labels);
-    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""), a);
+    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""),
+                     a);
     labels[6] = 'X'; /* labels are copied */
-    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""), a);
+    assert_ptr_equal(metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "pool=\"email\""),
+                     a);
     struct metric *b = metrics_get(METRIC_COUNTER, "ax_test_total", "Tests run.", "");
     assert_ptr_not_equal(a, b);
     metric_add(a, 2);
@@ -42,9 +44,12 @@ static void text_is_what_prometheus_reads(void **state)
 {
     (void)state;
     /* registered with other names in between: in the text each name is one group */
-    metric_set(metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"low\""), 9);
+    metric_set(metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"low\""),
+               9);
     metric_set(metrics_get(METRIC_COUNTER, "ax_other_total", "Others.", ""), 1);
-    metric_set(metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"high\""), INT64_MIN);
+    metric_set(
+        metrics_get(METRIC_GAUGE, "ax_depth", "Depth of \\ and\nlines.", "priority=\"high\""),
+        INT64_MIN);
     size_t bytes = 0;
     char *text = metrics_text(&bytes);
     assert_non_null(text);
@@ -74,8 +79,9 @@ static void real_values_and_what_nobody_can_tell(void **state)
     metric_hide(gone, true);
     size_t bytes = 0;
     char *text = metrics_text(&bytes);
-    assert_non_null(strstr(text, "# HELP ax_busy_ratio Busy.\n# TYPE ax_busy_ratio gauge\n"
-                                 "ax_busy_ratio{pool=\"email\"} 0.25\nax_busy_ratio{pool=\"other\"} 1\n"));
+    assert_non_null(
+        strstr(text, "# HELP ax_busy_ratio Busy.\n# TYPE ax_busy_ratio gauge\n"
+                     "ax_busy_ratio{pool=\"email\"} 0.25\nax_busy_ratio{pool=\"other\"} 1\n"));
     assert_null(strstr(text, "ax_gone"));
     free(text);
     metric_hide(busy, true); /* the first of its name: the next one gets the head */
@@ -89,7 +95,8 @@ static void real_values_and_what_nobody_can_tell(void **state)
 static void histogram_counts_and_reckons(void **state)
 {
     (void)state;
-    struct metric *h = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "Run time.", "pool=\"email\"");
+    struct metric *h = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "Run time.",
+                                   "pool=\"email\"");
     assert_int_equal(metric_quantile_ns(h, 0.5), -1);
     for (int i = 0; i < 90; i++) {
         metric_observe_ns(h, 4000000); /* 4 ms: between 2 and 5 */
@@ -127,7 +134,8 @@ static void label_values_are_escaped(void **state)
     char small[4];
     assert_string_equal(metrics_label("abcdefgh", small, sizeof(small)), "ab");
     assert_string_equal(metrics_label("a\"b", small, sizeof(small)), "a\\\"");
-    assert_string_equal(metrics_label("ab\"", small, sizeof(small)), "ab"); /* never half an escape */
+    /* never half an escape */
+    assert_string_equal(metrics_label("ab\"", small, sizeof(small)), "ab");
     assert_string_equal(metrics_label("", small, 1), "");
 }
 
@@ -170,7 +178,8 @@ int main(void)
         cmocka_unit_test(the_same_name_and_labels_are_one_metric),
         cmocka_unit_test(text_is_what_prometheus_reads),
         cmocka_unit_test(real_values_and_what_nobody_can_tell),
-        cmocka_unit_test(histogram_counts_and_reckons), cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(histogram_counts_and_reckons),
+        cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(threads_lose_no_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

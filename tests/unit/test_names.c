@@ -11,14 +11,16 @@
 
 #define CHARS_32 "abcdefghijklmnopqrstuvwxyz012345"
 
-static void names_take_letters_digits_underscore_dash(void **state) {
+static void names_take_letters_digits_underscore_dash(void **state)
+{
     (void)state;
     static const char *const good[] = {"a", "email", "E-mail_2", "0", "_", "-", CHARS_32};
-    static const char *const bad[] = {"", "a.b", "a b", "a*", ">", "caf\xc3\xa9", "a\n", "a/b", CHARS_32 "6"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    static const char *const bad[] = {"",    "a.b", "a b",       "a*", ">", "caf\xc3\xa9",
+                                      "a\n", "a/b", CHARS_32 "6"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         assert_true(name_is_valid(good[i]));
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_false(name_is_valid(bad[i]));
     }
     assert_true(name_is_valid_n("email.x", 5));
@@ -26,7 +28,8 @@ static void names_take_letters_digits_underscore_dash(void **state) {
     assert_false(name_is_valid_n("a\0b", 3));
 }
 
-static void task_ids_are_letters_and_digits(void **state) {
+static void task_ids_are_letters_and_digits(void **state)
+{
     (void)state;
     assert_true(name_is_task_id(CHARS_32));
     assert_true(name_is_task_id("A"));
@@ -36,7 +39,8 @@ static void task_ids_are_letters_and_digits(void **state) {
     assert_false(name_is_task_id(CHARS_32 "6"));
 }
 
-static void submit_subjects(void **state) {
+static void submit_subjects(void **state)
+{
     (void)state;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     struct problem p;
@@ -46,11 +50,13 @@ static void submit_subjects(void **state) {
     assert_int_equal(name_parse_submit("ax.submit.low.email-2", priority, pool, NULL), AX_OK);
     assert_string_equal(priority, "low");
     assert_string_equal(pool, "email-2");
-    assert_int_equal(name_parse_submit("ax.submit." CHARS_32 "." CHARS_32, priority, pool, NULL), AX_OK);
+    assert_int_equal(name_parse_submit("ax.submit." CHARS_32 "." CHARS_32, priority, pool, NULL),
+                     AX_OK);
     assert_string_equal(pool, CHARS_32);
 }
 
-static void bad_submit_subjects_say_what_is_wrong(void **state) {
+static void bad_submit_subjects_say_what_is_wrong(void **state)
+{
     (void)state;
     static const struct {
         const char *subject, *says;
@@ -66,7 +72,7 @@ static void bad_submit_subjects_say_what_is_wrong(void **state) {
         {"ax.submit.high.caf\xc3\xa9", "pool \"caf??\""},
         {"ax.submit.high." CHARS_32 "6", "1 to 32 of A-Z a-z 0-9 _ -"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
         struct problem p = {0};
         assert_int_equal(name_parse_submit(cases[i].subject, priority, pool, &p), AX_E_INVALID);
@@ -77,12 +83,13 @@ static void bad_submit_subjects_say_what_is_wrong(void **state) {
     }
 }
 
-static void task_subjects_come_back_as_built(void **state) {
+static void task_subjects_come_back_as_built(void **state)
+{
     (void)state;
     char subject[SUBJECT_MAX_CHARS];
     struct task_subject s;
     static const char *const stages[] = {"queue", "later", "due", "spill"};
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
         size_t n = name_subject(subject, stages[i], "high", "email", "abc123");
         assert_int_equal(n, strlen(subject));
         assert_true(name_parse_task_subject(subject, &s));
@@ -107,7 +114,8 @@ static void task_subjects_come_back_as_built(void **state) {
     assert_true(name_parse_task_subject(subject, &s));
 }
 
-static void other_subjects_are_no_task(void **state) {
+static void other_subjects_are_no_task(void **state)
+{
     (void)state;
     static const char *const bad[] = {"",
                                       "ax",
@@ -128,7 +136,7 @@ static void other_subjects_are_no_task(void **state) {
                                       "bx.queue.high.email.id",
                                       "ax.dead.email." CHARS_32 "6",
                                       "ax.dead." CHARS_32 "6.id"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct task_subject s;
         if (name_parse_task_subject(bad[i], &s)) {
             fail_msg("%s was taken for a task's subject", bad[i]);
@@ -136,7 +144,8 @@ static void other_subjects_are_no_task(void **state) {
     }
 }
 
-static void keyed_ids_are_sha256_of_pool_nul_key(void **state) {
+static void keyed_ids_are_sha256_of_pool_nul_key(void **state)
+{
     (void)state;
     /* python3: hashlib.sha256(b"email\0order-1").hexdigest()[:32] and so on */
     static const struct {
@@ -146,7 +155,7 @@ static void keyed_ids_are_sha256_of_pool_nul_key(void **state) {
         {"default", "order-1", "2a2d1d62a541ca297d6c31d59f9308e0"},
         {"email", "a b.c*>\"':\xc3\xa9", "c7726fcf49b53b9c4d5c5b07e7390a37"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         char id[TASK_ID_CHARS + 1];
         name_task_id(known[i].pool, known[i].key, strlen(known[i].key), id);
         assert_string_equal(id, known[i].id);
@@ -158,7 +167,8 @@ static void keyed_ids_are_sha256_of_pool_nul_key(void **state) {
     assert_string_not_equal(a, b);
 }
 
-static void fresh_ids_differ(void **state) {
+static void fresh_ids_differ(void **state)
+{
     (void)state;
     char a[TASK_ID_CHARS + 1], b[TASK_ID_CHARS + 1];
     name_new_id(a);
@@ -168,7 +178,8 @@ static void fresh_ids_differ(void **state) {
     assert_string_not_equal(a, b);
 }
 
-static void every_error_has_a_text(void **state) {
+static void every_error_has_a_text(void **state)
+{
     (void)state;
     for (int e = 0; e < AX_ERR_COUNT; e++) {
         assert_string_not_equal(ax_err_text((ax_err)e), "unknown error");
@@ -177,7 +188,8 @@ static void every_error_has_a_text(void **state) {
     assert_string_equal(ax_err_text((ax_err)9999), "unknown error");
 }
 
-static void problems_are_one_line_cut_at_a_character(void **state) {
+static void problems_are_one_line_cut_at_a_character(void **state)
+{
     (void)state;
     struct problem p;
     assert_int_equal(problem_set(&p, AX_E_FULL, "queue %s is\nfull\t!", "high"), AX_E_FULL);
@@ -194,14 +206,15 @@ static void problems_are_one_line_cut_at_a_character(void **state) {
     }
     text[n] = '\0';
     problem_set(&p, AX_E_INVALID, "%s", text);
-    assert_true(strlen(p.text) < sizeof p.text);
+    assert_true(strlen(p.text) < sizeof(p.text));
     assert_int_equal(strlen(p.text) % 2, 1);
 
     problem_set(&p, AX_E_INVALID, "%s", text + 1);
     assert_int_equal(strlen(p.text) % 2, 0);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_take_letters_digits_underscore_dash),
         cmocka_unit_test(task_ids_are_letters_and_digits),

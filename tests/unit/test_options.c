@@ -1,8 +1,8 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +12,27 @@
 
 #include "core/options.h"
 
-static const char *const variables[] = {"NATS_URL",     "NATS_CREDS",   "NATS_USER",         "NATS_PASSWORD",
-                                        "NATS_CA",      "NATS_CERT",    "NATS_KEY",          "AX_LOG_LEVEL",
-                                        "AX_HTTP_BIND", "AX_HTTP",      "AX_REPLICAS",       "AX_INFLIGHT",
-                                        "AX_STRICT_POOLS", "AX_FILTER_ENTRIES"};
+static const char *const variables[] = {
+    "NATS_URL",    "NATS_CREDS",  "NATS_USER",       "NATS_PASSWORD",    "NATS_CA",
+    "NATS_CERT",   "NATS_KEY",    "AX_LOG_LEVEL",    "AX_HTTP_BIND",     "AX_HTTP",
+    "AX_REPLICAS", "AX_INFLIGHT", "AX_STRICT_POOLS", "AX_FILTER_ENTRIES"};
 
-static int clean_environment(void **state) {
+static int clean_environment(void **state)
+{
     (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
         unsetenv(variables[i]);
     }
     return 0;
 }
 
-#define PARSE(o, who, first, p, ...)                                                                                   \
+#define PARSE(o, who, first, p, ...) \
     parse(o, who, false, first, p, (char *[]){"ax-test", ##__VA_ARGS__, NULL})
 
 static char **last_argv;
-static ax_err parse(struct options *o, enum options_for who, bool stop, int *first, struct problem *p, char **argv) {
+static ax_err parse(struct options *o, enum options_for who, bool stop, int *first,
+                    struct problem *p, char **argv)
+{
     int argc = 0;
     while (argv[argc]) {
         argc++;
@@ -38,7 +41,8 @@ static ax_err parse(struct options *o, enum options_for who, bool stop, int *fir
     return options_parse(o, who, argc, argv, stop, first, p);
 }
 
-static void defaults(void **state) {
+static void defaults(void **state)
+{
     (void)state;
     struct options o;
     int first = -1;
@@ -61,19 +65,21 @@ static void defaults(void **state) {
     assert_false(o.strict_pools);
 }
 
-static void flags_and_environment_reach_their_fields(void **state) {
+static void flags_and_environment_reach_their_fields(void **state)
+{
     (void)state;
     static char *const cases[][3] = {
         /* flag, variable, value */
-        {"--server", "NATS_URL", "nats://h:1"}, {"--creds", "NATS_CREDS", "f.creds"}, {"--user", "NATS_USER", "joe"},
-        {"--password", "NATS_PASSWORD", "pw"},  {"--tlsca", "NATS_CA", "ca.pem"},     {"--tlscert", "NATS_CERT", "c.pem"},
+        {"--server", "NATS_URL", "nats://h:1"}, {"--creds", "NATS_CREDS", "f.creds"},
+        {"--user", "NATS_USER", "joe"},         {"--password", "NATS_PASSWORD", "pw"},
+        {"--tlsca", "NATS_CA", "ca.pem"},       {"--tlscert", "NATS_CERT", "c.pem"},
         {"--tlskey", "NATS_KEY", "k.pem"},      {"--log-level", "AX_LOG_LEVEL", "debug"},
         {"--http-bind", "AX_HTTP_BIND", "::1"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct options o;
-        const char **fields[] = {&o.server, &o.creds,  &o.user,      &o.password, &o.ca,
-                                 &o.cert,   &o.key,    &o.log_level, &o.http_bind};
+        const char **fields[] = {&o.server, &o.creds, &o.user,      &o.password, &o.ca,
+                                 &o.cert,   &o.key,   &o.log_level, &o.http_bind};
         int first;
         assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, cases[i][0], cases[i][2]), AX_OK);
         assert_string_equal(*fields[i], cases[i][2]);
@@ -86,7 +92,7 @@ static void flags_and_environment_reach_their_fields(void **state) {
                                        {"--replicas", "AX_REPLICAS", "3"},
                                        {"--inflight", "AX_INFLIGHT", "16"},
                                        {"--filter-entries", "AX_FILTER_ENTRIES", "100000000"}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         struct options o;
         int64_t *fields[] = {&o.http_port, &o.replicas, &o.inflight, &o.filter_entries};
         int first;
@@ -107,19 +113,22 @@ static void flags_and_environment_reach_their_fields(void **state) {
     unsetenv("AX_LEASE_TTL");
     struct problem p = {0};
     static char *const wrong[] = {"999ms", "61s", "5", "", "fast"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p, "--lease-ttl", wrong[i]), AX_E_INVALID);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p, "--lease-ttl", wrong[i]),
+                         AX_E_INVALID);
         assert_non_null(strstr(p.text, "--lease-ttl"));
         assert_non_null(strstr(p.text, "1s to 1m"));
     }
-    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--strict-pools", "-s", "nats://x"), AX_OK);
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--strict-pools", "-s", "nats://x"),
+                     AX_OK);
     assert_true(o.strict_pools);
     assert_string_equal(o.server, "nats://x");
     assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--http=8080"), AX_OK);
     assert_int_equal(o.http_port, 8080);
 }
 
-static void flag_wins_over_environment_wins_over_default(void **state) {
+static void flag_wins_over_environment_wins_over_default(void **state)
+{
     (void)state;
     struct options o;
     int first;
@@ -135,14 +144,15 @@ static void flag_wins_over_environment_wins_over_default(void **state) {
     assert_null(o.server);
 }
 
-static void switch_in_the_environment(void **state) {
+static void switch_in_the_environment(void **state)
+{
     (void)state;
     static const struct {
         const char *value;
         int is;
-    } cases[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"on", 1}, {"0", 0}, {"false", 0}, {"no", 0}, {"off", 0}, {"", 0},
-                 {"maybe", -1}, {"tru", -1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    } cases[] = {{"1", 1},  {"true", 1}, {"yes", 1}, {"on", 1},     {"0", 0},   {"false", 0},
+                 {"no", 0}, {"off", 0},  {"", 0},    {"maybe", -1}, {"tru", -1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct options o;
         struct problem p = {0};
         int first;
@@ -157,7 +167,8 @@ static void switch_in_the_environment(void **state) {
     }
 }
 
-static void bad_values_name_flag_value_and_range(void **state) {
+static void bad_values_name_flag_value_and_range(void **state)
+{
     (void)state;
     static char *const cases[][4] = {
         {"--http", "65536", "--http: \"65536\"", "-1 to 65535"},
@@ -175,11 +186,12 @@ static void bad_values_name_flag_value_and_range(void **state) {
         {"--log-level", "inf", "\"inf\"", "error|warn|info|debug"},
         {"--server", "", "--server", "empty"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct options o;
         struct problem p = {0};
         int first;
-        assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, cases[i][0], cases[i][1]), AX_E_INVALID);
+        assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, cases[i][0], cases[i][1]),
+                         AX_E_INVALID);
         if (!strstr(p.text, cases[i][2]) || !strstr(p.text, cases[i][3])) {
             fail_msg("\"%s\" does not say %s and %s", p.text, cases[i][2], cases[i][3]);
         }
@@ -192,7 +204,8 @@ static void bad_values_name_flag_value_and_range(void **state) {
     assert_non_null(strstr(p.text, "AX_REPLICAS: \"4\""));
 }
 
-static void unknown_flags_and_missing_values(void **state) {
+static void unknown_flags_and_missing_values(void **state)
+{
     (void)state;
     struct options o;
     struct problem p = {0};
@@ -213,7 +226,8 @@ static void unknown_flags_and_missing_values(void **state) {
     assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, &p), AX_OK);
 }
 
-static void arguments_are_left(void **state) {
+static void arguments_are_left(void **state)
+{
     (void)state;
     struct options o;
     int first;
@@ -230,7 +244,8 @@ static void arguments_are_left(void **state) {
 }
 
 /* Runs with stdout in a file and gives what was printed. */
-static const char *printed(enum options_for who, char *flag) {
+static const char *printed(enum options_for who, char *flag)
+{
     static char text[8192];
     char path[] = "/tmp/ax-test-options-XXXXXX";
     int fd = mkstemp(path);
@@ -245,14 +260,15 @@ static const char *printed(enum options_for who, char *flag) {
     fflush(stdout);
     dup2(real, STDOUT_FILENO);
     close(real);
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     assert_int_equal(err, AX_E_CLOSED);
     return text;
 }
 
-static void help_and_version(void **state) {
+static void help_and_version(void **state)
+{
     (void)state;
     assert_string_equal(printed(FOR_INGRESS, "--version"), AX_VERSION "\n");
     const char *text = printed(FOR_INGRESS, "--help");
@@ -266,7 +282,8 @@ static void help_and_version(void **state) {
     assert_non_null(strstr(printed(FOR_INGRESS, "--help"), "--http PORT"));
 }
 
-int main(void) {
+int main(void)
+{
 #define TEST(f) cmocka_unit_test_setup_teardown(f, clean_environment, clean_environment)
     const struct CMUnitTest tests[] = {
         TEST(defaults),

@@ -1,5 +1,6 @@
-/* The controller against a simulated plant: workers in front of a database that shares its processor among all that run,
- * and is fastest at a certain number of them. Virtual time, a fixed seed. */
+/* The controller against a simulated plant: workers in front of a database that shares its
+ * processor among all that run, and is fastest at a certain number of them. Virtual time, a fixed
+ * seed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,15 @@
 
 struct plant {
     /* the database */
-    double best_at;  /* runs so many at full speed */
-    double steep;    /* beyond that a task takes (n / best_at)^steep times as long: 1 saturates, more collapses */
-    double run_s;    /* of a task, without pressure */
-    double spread;   /* sigma of its logarithm */
-    double poison;   /* part of the tasks that fail, at once */
+    double best_at; /* runs so many at full speed */
+    /* beyond that a task takes (n / best_at)^steep times as long: 1 saturates, more collapses */
+    double steep;
+    double run_s;  /* of a task, without pressure */
+    double spread; /* sigma of its logarithm */
+    double poison; /* part of the tasks that fail, at once */
     /* in front of it */
     int workers;
-    double offered;  /* tasks that arrive per second; 0: there is always one */
+    double offered; /* tasks that arrive per second; 0: there is always one */
     struct pace_limits limits;
     bool adaptive;
     /* state */
@@ -53,7 +55,7 @@ static double uniform(struct plant *p)
     p->random ^= p->random >> 12;
     p->random ^= p->random << 25;
     p->random ^= p->random >> 27;
-    return ((double) ((p->random * 2685821657736338717ULL) >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)((p->random * 2685821657736338717ULL) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double normal(struct plant *p)
@@ -86,7 +88,8 @@ static void hand_off(struct plant *p)
         bool fails = uniform(p) < p->poison;
         p->tasks[p->count].fails = fails;
         p->tasks[p->count].handed_ns = p->now_ns;
-        p->tasks[p->count].left_s = fails ? 0.005 : p->run_s * exp(p->spread * normal(p) - p->spread * p->spread / 2);
+        p->tasks[p->count].left_s =
+            fails ? 0.005 : p->run_s * exp(p->spread * normal(p) - p->spread * p->spread / 2);
         p->count++;
         p->started++;
         if (p->count > p->peak)
@@ -109,21 +112,26 @@ static void step(struct plant *p)
         if (p->tasks[i].fails)
             p->failed++;
         else
-            p->run_times[p->done++ % 100000] = (double) (p->now_ns - p->tasks[i].handed_ns) / 1e9;
+            p->run_times[p->done++ % 100000] = (double)(p->now_ns - p->tasks[i].handed_ns) / 1e9;
         p->tasks[i] = p->tasks[--p->count];
     }
     if (p->now_ns - p->second_ns >= 1000000000LL) {
         p->second_ns = p->now_ns;
-        struct pace_told told = {.load = p->load_slope > 0 ? fmin(p->load_slope * p->count, 1) : -1, .peak = p->peak};
+        struct pace_told told = {.load = p->load_slope > 0 ? fmin(p->load_slope * p->count, 1) : -1,
+                                 .peak = p->peak};
         p->peak = p->count;
         if (p->adaptive) {
             pace_tick(&p->pace, &p->limits, &told, p->now_ns);
             double rate = pace_rate(&p->pace, &p->limits);
-            bucket_set(&p->bucket, rate, fmax(1, (p->limits.rate > 0 ? p->limits.rate : rate) / 5), p->now_ns);
+            bucket_set(&p->bucket, rate, fmax(1, (p->limits.rate > 0 ? p->limits.rate : rate) / 5),
+                       p->now_ns);
         }
-        if (getenv("PACE_SHOW") != NULL)
-            printf("%4.0f s window %3.0f phase %d in flight %3d done %6ld failed %6ld normal %.4f rate %.1f\n", (double) p->now_ns / 1e9,
-                   p->pace.window, p->pace.phase, p->count, p->done, p->failed, pace_normal_s(&p->pace), pace_rate(&p->pace, &p->limits));
+        if (getenv("PACE_SHOW") != NULL) {
+            printf("%4.0f s window %3.0f phase %d in flight %3d done %6ld failed %6ld normal %.4f "
+                   "rate %.1f\n",
+                   (double)p->now_ns / 1e9, p->pace.window, p->pace.phase, p->count, p->done,
+                   p->failed, pace_normal_s(&p->pace), pace_rate(&p->pace, &p->limits));
+        }
     }
     hand_off(p);
 }
@@ -131,16 +139,16 @@ static void step(struct plant *p)
 /* Tasks done per second over so many seconds. */
 static double run_for(struct plant *p, double seconds)
 {
-    int64_t until_ns = p->now_ns + (int64_t) (seconds * 1e9);
+    int64_t until_ns = p->now_ns + (int64_t)(seconds * 1e9);
     long before = p->done;
     while (p->now_ns < until_ns)
         step(p);
-    return (double) (p->done - before) / seconds;
+    return (double)(p->done - before) / seconds;
 }
 
 static int by_size(const void *a, const void *b)
 {
-    double x = *(const double *) a, y = *(const double *) b;
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
@@ -151,18 +159,19 @@ static double p99(struct plant *p, long n)
     long from = p->done - n;
     for (long i = 0; i < n; i++)
         sorted[i] = p->run_times[(from + i) % 100000];
-    qsort(sorted, (size_t) n, sizeof sorted[0], by_size);
-    return sorted[(long) ((double) n * 0.99)];
+    qsort(sorted, (size_t)n, sizeof(sorted[0]), by_size);
+    return sorted[(long)((double)n * 0.99)];
 }
 
 static struct plant *make(void)
 {
-    struct plant *p = calloc(1, sizeof *p);
-    *p = (struct plant){.best_at = 20, .steep = 3, .run_s = 0.05, .spread = 0.3, .workers = 50, .adaptive = true};
-    p->limits = (struct pace_limits){.rate = 1000, .tolerance = 1.15, .fail_ratio = 0.1, .most = 1000};
+    struct plant *p = calloc(1, sizeof(*p));
+    *p = (struct plant){
+        .best_at = 20, .steep = 3, .run_s = 0.05, .spread = 0.3, .workers = 50, .adaptive = true};
+    p->limits = (struct pace_limits){
+        .rate = 1000, .tolerance = 1.15, .fail_ratio = 0.1, .most = 1000};
     return p;
 }
-
 
 static struct plant *plant(void)
 {
@@ -176,17 +185,17 @@ static double best(const struct plant *p)
     return p->best_at / p->run_s;
 }
 
-#define assert_at_least(x, least) \
-    do { \
-        double x_ = (x), least_ = (least); \
-        if (!(x_ >= least_)) \
+#define assert_at_least(x, least)                                   \
+    do {                                                            \
+        double x_ = (x), least_ = (least);                          \
+        if (!(x_ >= least_))                                        \
             fail_msg("%s is %.4f, less than %.4f", #x, x_, least_); \
     } while (0)
 #define assert_at_most(x, most) assert_at_least(-(x), -(most))
 
 static void fixed_rate_collapses(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->adaptive = false;
     begin(p);
@@ -198,10 +207,10 @@ static void fixed_rate_collapses(void **state)
 
 static void keeps_to_its_best_whatever_the_collapse_is_like(void **state)
 {
-    (void) state;
+    (void)state;
     const double spreads[] = {0.01, 0.15, 0.5};
-    for (uint64_t seed = 1; seed <= 4; seed++)
-        for (double steep = 1; steep <= 4; steep++)
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        for (double steep = 1; steep <= 4; steep++) {
             for (int i = 0; i < 3; i++) {
                 struct plant *p = make();
                 p->steep = steep;
@@ -214,11 +223,13 @@ static void keeps_to_its_best_whatever_the_collapse_is_like(void **state)
                 assert_at_most(p99(p, 20000), 1.5 * alone);
                 free(p);
             }
+        }
+    }
 }
 
 static void follows_a_dip_and_comes_back(void **state)
 {
-    (void) state;
+    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct plant *p = make();
         p->random = seed * 7919;
@@ -234,10 +245,11 @@ static void follows_a_dip_and_comes_back(void **state)
     }
 }
 
-/* Whatever the window: it is not to be lowered for that, and what was lowered to find out is given back. */
+/* Whatever the window: it is not to be lowered for that, and what was lowered to find out is given
+ * back. */
 static void slower_for_reasons_of_its_own_does_not_throttle(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     p->run_s *= 3;
@@ -251,7 +263,7 @@ static void slower_for_reasons_of_its_own_does_not_throttle(void **state)
 
 static void poison_does_not_throttle_for_ever(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     p->poison = 0.5;
@@ -266,7 +278,7 @@ static void poison_does_not_throttle_for_ever(void **state)
 /* Nothing gets through: few are tried, and when it works again the pool is. */
 static void all_fail_means_few_are_tried(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     p->poison = 1;
@@ -287,7 +299,7 @@ static void all_fail_means_few_are_tried(void **state)
 
 static void timeouts_lower_it(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     int64_t before = pace_window(&p->pace);
@@ -302,7 +314,7 @@ static void timeouts_lower_it(void **state)
 
 static void without_a_configured_rate_the_window_alone_decides(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->limits.rate = 0;
     begin(p);
@@ -316,7 +328,7 @@ static void without_a_configured_rate_the_window_alone_decides(void **state)
 
 static void a_configured_rate_below_what_would_go_is_kept_in_full(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->limits.rate = 200;
     begin(p);
@@ -328,33 +340,35 @@ static void a_configured_rate_below_what_would_go_is_kept_in_full(void **state)
 
 static void few_workers_are_used_in_full(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->workers = 10;
     begin(p);
     run_for(p, 20);
     assert_at_least(run_for(p, 30), 0.97 * 10 / p->run_s);
-    assert_true(pace_window(&p->pace) <= 16); /* and it does not run away from what is in flight */
+    /* and it does not run away from what is in flight */
+    assert_true(pace_window(&p->pace) <= 16);
     free(p);
 }
 
 static void few_tasks_are_not_held_up(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->offered = 3;
     p->spread = 1;
     begin(p);
     run_for(p, 600);
-    assert_at_least((double) p->done, 0.99 * 3 * 600 - 5);
+    assert_at_least((double)p->done, 0.99 * 3 * 600 - 5);
     assert_true(p->waiting < 3);
     free(p);
 }
 
-/* Tasks of five minutes: a few are tried, and more when these have ended, not one after the other. */
+/* Tasks of five minutes: a few are tried, and more when these have ended, not one after the
+ * other. */
 static void long_tasks_fill_the_workers_after_two_run_times(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->run_s = 300;
     p->best_at = 1000;
@@ -370,7 +384,7 @@ static void long_tasks_fill_the_workers_after_two_run_times(void **state)
 
 static void tasks_of_very_different_length_are_not_throttled(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->spread = 2.5;
     p->workers = 20;
@@ -382,7 +396,7 @@ static void tasks_of_very_different_length_are_not_throttled(void **state)
 
 static void begins_over_the_knee_and_finds_it(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->best_at = 2;
     begin(p);
@@ -393,7 +407,7 @@ static void begins_over_the_knee_and_finds_it(void **state)
 
 static void a_new_leader_goes_on_from_what_is_in_flight(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->run_s = 10;
     begin(p);
@@ -409,7 +423,7 @@ static void a_new_leader_goes_on_from_what_is_in_flight(void **state)
 
 static void loaded_workers_get_less(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->best_at = 1000;
     p->load_slope = 1.0 / 15;
@@ -425,7 +439,7 @@ static void loaded_workers_get_less(void **state)
 /* The machines have no room whatever is done here: no reason to stop. */
 static void load_that_does_not_come_from_the_tasks_does_not_throttle(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     p->load_slope = 100;
@@ -436,7 +450,7 @@ static void load_that_does_not_come_from_the_tasks_does_not_throttle(void **stat
 
 static void never_below_the_floor(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->limits.floor = 100;
     begin(p);
@@ -451,7 +465,7 @@ static void never_below_the_floor(void **state)
 
 static void reported_errors_count_as_failures(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = plant();
     run_for(p, 30);
     int64_t before = pace_window(&p->pace);
@@ -464,11 +478,11 @@ static void reported_errors_count_as_failures(void **state)
     free(p);
 }
 
-/* Starts in any stretch of time are at most the burst and what the rates of the moment let through, and so never more than
- * the configured rate does. */
+/* Starts in any stretch of time are at most the burst and what the rates of the moment let through,
+ * and so never more than the configured rate does. */
 static void starts_stay_within_the_bucket_while_the_rate_moves(void **state)
 {
-    (void) state;
+    (void)state;
     struct plant *p = make();
     p->limits.rate = 300;
     double burst = 60, allowed = burst, configured = burst;
@@ -483,8 +497,8 @@ static void starts_stay_within_the_bucket_while_the_rate_moves(void **state)
         step(p);
         allowed += fmax(rate, p->bucket.rate_per_s) * STEP_NS / 1e9;
         configured += 300 * STEP_NS / 1e9;
-        assert_at_most((double) p->started, allowed);
-        assert_at_most((double) p->started, configured);
+        assert_at_most((double)p->started, allowed);
+        assert_at_most((double)p->started, configured);
     }
     assert_true(lowest < 150 && highest > 250); /* it did move */
     free(p);

@@ -15,7 +15,7 @@ static struct page full_page(void)
     memset(p.pool, 'p', NAME_MAX_CHARS);
     for (int i = 0; i < p.count; i++) {
         struct page_entry *e = &p.entries[i];
-        snprintf(e->task, sizeof e->task, "%032d", i);
+        snprintf(e->task, sizeof(e->task), "%032d", i);
         e->attempt = UINT32_MAX;
         e->fence = UINT64_MAX;
         e->finished_ns = INT64_MIN;
@@ -25,16 +25,17 @@ static struct page full_page(void)
 
 static void page_comes_back_as_packed(void **state)
 {
-    (void) state;
+    (void)state;
     const struct page p = {.pool = "email",
                            .count = 2,
-                           .entries = {{"0123456789abcdef0123456789abcdef", 3, 12345678901234567890u, 1896080400000000001},
+                           .entries = {{"0123456789abcdef0123456789abcdef", 3,
+                                        12345678901234567890u, 1896080400000000001},
                                        {"aNUIDof22characters000", 1, 7, 5}}};
     uint8_t buf[PAGE_MAX_BYTES];
     struct page back;
     struct record r;
     size_t bytes = page_pack(&p, buf);
-    assert_true(bytes > 0 && bytes <= sizeof buf);
+    assert_true(bytes > 0 && bytes <= sizeof(buf));
     assert_int_equal(page_unpack(&back, buf, bytes), AX_OK);
     assert_int_equal(back.count, 2);
     assert_true(page_find(&back, "0123456789abcdef0123456789abcdef", &r));
@@ -51,20 +52,21 @@ static void page_comes_back_as_packed(void **state)
 
 static void fullest_page_fits(void **state)
 {
-    (void) state;
+    (void)state;
     const struct page p = full_page();
     uint8_t buf[PAGE_MAX_BYTES];
     struct page back;
     size_t bytes = page_pack(&p, buf);
-    assert_true(bytes <= sizeof buf);
+    assert_true(bytes <= sizeof(buf));
     assert_int_equal(page_unpack(&back, buf, bytes), AX_OK);
     assert_int_equal(back.count, PAGE_ENTRIES_MAX);
-    assert_memory_equal(back.entries[PAGE_ENTRIES_MAX - 1].task, p.entries[PAGE_ENTRIES_MAX - 1].task, TASK_ID_CHARS + 1);
+    assert_memory_equal(back.entries[PAGE_ENTRIES_MAX - 1].task,
+                        p.entries[PAGE_ENTRIES_MAX - 1].task, TASK_ID_CHARS + 1);
 }
 
 static void what_is_no_page_is_refused(void **state)
 {
-    (void) state;
+    (void)state;
     struct page p = full_page(), back;
     uint8_t buf[PAGE_MAX_BYTES * 3];
     size_t bytes = page_pack(&p, buf);
@@ -72,7 +74,8 @@ static void what_is_no_page_is_refused(void **state)
     assert_int_equal(page_unpack(&back, buf, bytes - 1), AX_E_PROTOCOL);
     assert_int_equal(page_unpack(&back, "\xff\xff", 2), AX_E_PROTOCOL);
     assert_int_equal(page_unpack(&back, "\x0a\x01p", 3), AX_E_PROTOCOL); /* no entries */
-    memcpy(buf + bytes, buf, bytes);                                     /* protobuf: the lists are joined */
+    /* protobuf: the lists are joined */
+    memcpy(buf + bytes, buf, bytes);
     assert_int_equal(page_unpack(&back, buf, 2 * bytes), AX_E_PROTOCOL);
     memcpy(buf + 2 * bytes, buf, bytes);
     assert_int_equal(page_unpack(&back, buf, 3 * bytes), AX_E_PROTOCOL);
@@ -86,7 +89,7 @@ static void what_is_no_page_is_refused(void **state)
 
 static void subject_names_the_page(void **state)
 {
-    (void) state;
+    (void)state;
     char subject[SUBJECT_MAX_CHARS];
     struct page_name back, name = {.writer = 0x0123456789abcdef, .number = 0xfe, .entries = 64};
     size_t chars = page_subject(subject, &name);
@@ -104,7 +107,7 @@ static void subject_names_the_page(void **state)
                                          "$KV.AX_DONE.page",
                                          "$KV.AX_DONE.abc",
                                          ""};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_false(page_parse_subject(others[i], &back));
 }
 

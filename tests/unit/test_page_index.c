@@ -30,7 +30,7 @@ static void add(struct page_index *ix, uint32_t number, int first, int count, in
     struct page page = {.pool = "p", .count = count};
     for (int i = 0; i < count; i++)
         id_of(page.entries[i].task, first + i);
-    struct page_name name = {.writer = 1, .number = number, .entries = (uint32_t) count};
+    struct page_name name = {.writer = 1, .number = number, .entries = (uint32_t)count};
     assert_int_equal(page_index_add(ix, &name, &page, ns), AX_OK);
 }
 
@@ -48,14 +48,14 @@ static bool leads_to(const struct page_index *ix, int i, uint32_t number)
 
 static void each_id_leads_to_its_page(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
     struct page_name found[PAGE_CANDIDATES_MAX];
     for (int page = 0; page < 2000; page++)
-        add(ix, (uint32_t) page, page * 64, 64, 5 * DAY_NS + page);
+        add(ix, (uint32_t)page, page * 64, 64, 5 * DAY_NS + page);
     for (int i = 0; i < 2000 * 64; i++)
-        assert_true(leads_to(ix, i, (uint32_t) i / 64));
+        assert_true(leads_to(ix, i, (uint32_t)i / 64));
     int others = 0;
     for (int i = 0; i < 100000; i++)
         others += page_index_find(ix, id_of(id, 10000000 + i), found);
@@ -66,7 +66,7 @@ static void each_id_leads_to_its_page(void **state)
 
 static void newest_page_comes_first(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
     struct page_name found[PAGE_CANDIDATES_MAX];
@@ -85,14 +85,14 @@ static void newest_page_comes_first(void **state)
 
 static void days_go_with_the_window(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix = make(7);
     size_t empty = page_index_bytes(ix);
     for (int day = 0; day < 12; day++)
-        add(ix, (uint32_t) day, day * 10, 10, (100 + day) * DAY_NS);
+        add(ix, (uint32_t)day, day * 10, 10, (100 + day) * DAY_NS);
     page_index_expire(ix, 111 * DAY_NS);
     for (int day = 0; day < 12; day++)
-        assert_int_equal(leads_to(ix, day * 10, (uint32_t) day), day >= 4);
+        assert_int_equal(leads_to(ix, day * 10, (uint32_t)day), day >= 4);
     add(ix, 99, 1000, 10, 103 * DAY_NS); /* older than the window */
     assert_false(leads_to(ix, 1000, 99));
     page_index_expire(ix, 200 * DAY_NS);
@@ -103,29 +103,29 @@ static void days_go_with_the_window(void **state)
 
 static void more_days_than_it_has_are_kept_longer(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix = make(1);
     for (int day = 10; day > 0; day--)
-        add(ix, (uint32_t) day, day * 10, 10, day * DAY_NS);
+        add(ix, (uint32_t)day, day * 10, 10, day * DAY_NS);
     add(ix, 20, 500, 10, 20 * DAY_NS);
     for (int day = 1; day <= 10; day++)
-        assert_true(leads_to(ix, day * 10, (uint32_t) day));
+        assert_true(leads_to(ix, day * 10, (uint32_t)day));
     assert_true(leads_to(ix, 500, 20));
     page_index_free(ix);
 }
 
 static void the_last_ones_are_kept(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix;
     assert_int_equal(page_index_new_recent(&ix, 0), AX_E_INVALID);
     assert_int_equal(page_index_new_recent(&ix, 1000), AX_OK);
     size_t most = 0;
     for (int page = 0; page < 2000; page++) {
-        add(ix, (uint32_t) page, page * 50, 50, (2000 - page) * DAY_NS); /* times do not count */
+        add(ix, (uint32_t)page, page * 50, 50, (2000 - page) * DAY_NS); /* times do not count */
         page_index_expire(ix, 5000 * DAY_NS);
         for (int i = page * 50 - 999; i < (page + 1) * 50; i++)
-            assert_true(i < 0 || leads_to(ix, i, (uint32_t) i / 50));
+            assert_true(i < 0 || leads_to(ix, i, (uint32_t)i / 50));
         assert_true(page_index_entries(ix) <= 2000);
         most = page_index_bytes(ix) > most ? page_index_bytes(ix) : most;
     }
@@ -136,17 +136,17 @@ static void the_last_ones_are_kept(void **state)
 
 static void a_million_ids_in_12_bytes_each(void **state)
 {
-    (void) state;
+    (void)state;
     struct page_index *ix = make(7);
     size_t most = 0;
     for (int page = 0; page < 20000; page++) {
-        add(ix, (uint32_t) page, page * 50, 50, DAY_NS);
-        size_t each = page_index_bytes(ix) / ((size_t) (page + 1) * 50);
+        add(ix, (uint32_t)page, page * 50, 50, DAY_NS);
+        size_t each = page_index_bytes(ix) / ((size_t)(page + 1) * 50);
         if (page > 2000 && each > most)
             most = each;
     }
     assert_true(most <= 13);
-    print_message("%.2f bytes an id, %zu at most\n", (double) page_index_bytes(ix) / 1e6, most);
+    print_message("%.2f bytes an id, %zu at most\n", (double)page_index_bytes(ix) / 1e6, most);
     page_index_free(ix);
 }
 

@@ -27,7 +27,7 @@ static void subjects(void **state)
                                       "ax.held.hi gh.email",
                                       "ax.refused.high.email",
                                       "ax.held.high.123456789012345678901234567890123"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_false(pressure_parse_subject(bad[i], HELD_PREFIX, priority, pool));
 }
 
@@ -38,7 +38,7 @@ static void refusals_come_back(void **state)
     struct refused r = {.count = UINT32_MAX}, back;
     memset(r.group, 0xE9, GROUP_MAX_BYTES);
     size_t bytes = refused_pack(&r, buf);
-    assert_true(bytes <= sizeof buf);
+    assert_true(bytes <= sizeof(buf));
     assert_int_equal(refused_unpack(&back, buf, bytes), AX_OK);
     assert_string_equal(back.group, r.group);
     assert_int_equal(back.count, UINT32_MAX);
@@ -49,20 +49,26 @@ static void refusals_come_back(void **state)
     assert_int_equal(refused_unpack(&back, buf, refused_pack(&r, buf)), AX_OK);
     assert_int_equal(back.count, 0);
     assert_int_equal(refused_unpack(&back, "\xff\xff", 2), AX_E_PROTOCOL);
-    assert_int_equal(refused_unpack(&back, "\x0a\x03" "a\0b", 5), AX_E_PROTOCOL);
+    assert_int_equal(refused_unpack(&back,
+                                    "\x0a\x03"
+                                    "a\0b",
+                                    5),
+                     AX_E_PROTOCOL);
     uint8_t long_name[2 + GROUP_MAX_BYTES + 1] = {0x0a, GROUP_MAX_BYTES + 1};
     memset(long_name + 2, 'x', GROUP_MAX_BYTES + 1);
-    assert_int_equal(refused_unpack(&back, long_name, sizeof long_name), AX_E_PROTOCOL);
+    assert_int_equal(refused_unpack(&back, long_name, sizeof(long_name)), AX_E_PROTOCOL);
 }
 
 static void holdings_come_back(void **state)
 {
     (void)state;
-    struct held h = {.groups = calloc(HELD_GROUPS_MAX + 1, sizeof *h.groups), .others = 1ULL << 40}, back;
+    struct held h = {.groups = calloc(HELD_GROUPS_MAX + 1, sizeof(*h.groups)),
+                     .others = 1ULL << 40},
+                back;
     size_t bytes;
     for (int n = 0; n <= HELD_GROUPS_MAX; n = n * 7 + 1) {
         for (int i = 0; i < n; i++) {
-            snprintf(h.groups[i].group, sizeof h.groups[i].group, i == 0 ? "" : "tenant-%d", i);
+            snprintf(h.groups[i].group, sizeof(h.groups[i].group), i == 0 ? "" : "tenant-%d", i);
             h.groups[i].held = (uint32_t)(i * 3);
         }
         h.count = (size_t)n;
@@ -93,7 +99,8 @@ static void holdings_come_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(subjects), cmocka_unit_test(refusals_come_back),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(subjects),
+                                       cmocka_unit_test(refusals_come_back),
                                        cmocka_unit_test(holdings_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,8 @@
 
 #include "core/record.h"
 
-static void record_comes_back_as_packed(void **state) {
+static void record_comes_back_as_packed(void **state)
+{
     (void)state;
     const struct record r = {.state = RECORD_DONE,
                              .pool = "email",
@@ -17,7 +18,7 @@ static void record_comes_back_as_packed(void **state) {
                              .finished_ns = 1896080400000000001};
     uint8_t buf[RECORD_MAX_BYTES];
     struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof buf);
+    size_t bytes = record_pack(&r, buf, sizeof(buf));
     assert_true(bytes > 0);
     assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
     assert_int_equal(back.state, RECORD_DONE);
@@ -28,29 +29,36 @@ static void record_comes_back_as_packed(void **state) {
     assert_int_equal(record_pack(&r, buf, bytes - 1), 0);
 }
 
-static void longest_record_fits(void **state) {
+static void longest_record_fits(void **state)
+{
     (void)state;
-    struct record r = {
-        .state = RECORD_CANCELLED, .attempt = UINT32_MAX, .fence = UINT64_MAX, .finished_ns = INT64_MIN};
+    struct record r = {.state = RECORD_CANCELLED,
+                       .attempt = UINT32_MAX,
+                       .fence = UINT64_MAX,
+                       .finished_ns = INT64_MIN};
     memset(r.pool, 'p', NAME_MAX_CHARS);
     uint8_t buf[RECORD_MAX_BYTES];
     struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof buf);
+    size_t bytes = record_pack(&r, buf, sizeof(buf));
     assert_true(bytes > 0);
     assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
     assert_int_equal(back.state, RECORD_CANCELLED);
     assert_string_equal(back.pool, r.pool);
 }
 
-static void firing_names_its_task(void **state) {
+static void firing_names_its_task(void **state)
+{
     (void)state;
-    struct record r = {.state = RECORD_FIRED, .attempt = UINT32_MAX, .fence = UINT64_MAX, .finished_ns = INT64_MIN};
+    struct record r = {.state = RECORD_FIRED,
+                       .attempt = UINT32_MAX,
+                       .fence = UINT64_MAX,
+                       .finished_ns = INT64_MIN};
     memset(r.pool, 'p', NAME_MAX_CHARS);
     memset(r.priority, 'q', NAME_MAX_CHARS);
     memset(r.task, 'a', TASK_ID_CHARS);
     uint8_t buf[RECORD_MAX_BYTES];
     struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof buf);
+    size_t bytes = record_pack(&r, buf, sizeof(buf));
     assert_true(bytes > 0);
     assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
     assert_int_equal(back.state, RECORD_FIRED);
@@ -63,13 +71,15 @@ static void firing_names_its_task(void **state) {
     assert_string_equal(subject, "$KV.AX_DONE.cron-abc");
 }
 
-static void what_is_no_record_is_told_apart(void **state) {
+static void what_is_no_record_is_told_apart(void **state)
+{
     (void)state;
     struct record r;
     assert_int_equal(record_unpack(&r, NULL, 0), AX_E_NOT_FOUND);
     assert_int_equal(record_unpack(&r, "put by hand", 11), AX_E_PROTOCOL);
-    assert_int_equal(record_unpack(&r, "\x08\x07\x12\x01p", 5), AX_E_PROTOCOL); /* a state of the future */
-    assert_int_equal(record_unpack(&r, "\x12\x01p", 3), AX_E_PROTOCOL);         /* no state */
+    /* a state of the future */
+    assert_int_equal(record_unpack(&r, "\x08\x07\x12\x01p", 5), AX_E_PROTOCOL);
+    assert_int_equal(record_unpack(&r, "\x12\x01p", 3), AX_E_PROTOCOL); /* no state */
     assert_int_equal(record_unpack(&r, "\x08\x01\x12\x03p.q", 7), AX_E_PROTOCOL);
     assert_int_equal(record_unpack(&r, "\x08\x01", 2), AX_E_PROTOCOL); /* no pool */
     assert_int_equal(record_unpack(&r, "\x08\x01\x12\x01p", 5), AX_OK);
@@ -77,14 +87,16 @@ static void what_is_no_record_is_told_apart(void **state) {
     assert_int_equal(record_unpack(&r, "\x08\x01\x12\x01p\x7a\x01x", 8), AX_OK);
 }
 
-static void subject_of_a_record(void **state) {
+static void subject_of_a_record(void **state)
+{
     (void)state;
     char subject[SUBJECT_MAX_CHARS];
     assert_int_equal(record_subject(subject, "abc"), 15);
     assert_string_equal(subject, "$KV.AX_DONE.abc");
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record_comes_back_as_packed),
         cmocka_unit_test(longest_record_fits),

@@ -40,7 +40,8 @@ static void check_same(const struct settings *a, const struct settings *b)
     assert_int_equal(a->window_ms, b->window_ms);
     assert_int_equal(a->paused, b->paused);
     assert_int_equal(a->adaptive, b->adaptive);
-    assert_true(a->rate_floor == b->rate_floor && a->tolerance == b->tolerance && a->fail_ratio == b->fail_ratio);
+    assert_true(a->rate_floor == b->rate_floor && a->tolerance == b->tolerance &&
+                a->fail_ratio == b->fail_ratio);
     assert_true(a->group_rate == b->group_rate);
     assert_true(a->group_burst == b->group_burst);
     assert_int_equal(a->group_concurrency, b->group_concurrency);
@@ -82,7 +83,8 @@ static void empty_is_all_defaults(void **state)
     assert_int_equal(want.backoff_cap_ms, 3600000);
     assert_int_equal(want.max_timeouts, 10);
     assert_int_equal(want.window_ms, 7 * DAY_MS);
-    assert_true(!want.adaptive && want.rate_floor == 0 && want.tolerance == 1.15 && want.fail_ratio == 0.1);
+    assert_true(!want.adaptive && want.rate_floor == 0 && want.tolerance == 1.15 &&
+                want.fail_ratio == 0.1);
     assert_true(want.rate == 0 && want.burst == 1 && want.share == 0.05);
     memset(&s, 0x55, sizeof(s));
     assert_int_equal(settings_parse(&s, NULL, 0, NULL), AX_OK);
@@ -96,16 +98,34 @@ static void every_field_is_read(void **state)
 {
     (void)state;
     struct settings s;
-    assert_int_equal(parse(&s,
-                           "{\"rate\":50.5,\"burst\":12,\"adaptive\":true,\"rate_floor\":2,\"tolerance\":1.5,\"fail_ratio\":1,\"batch\":1,\"share\":0.5,\"max_retry\":0,\"backoff\":\"1ms\","
-                           "\"backoff_cap\":\"1d\",\"max_timeouts\":1000,\"window\":\"1m\",\"paused\":true,\"group_rate\":5,\"group_burst\":2,"
-                           "\"group_concurrency\":4,\"group_weight\":2,\"group_weights\":{\"acme\":3,\"a b\":100}}",
-                           NULL),
-                     AX_OK);
-    const struct settings want = {.rate = 50.5, .burst = 12, .adaptive = true, .rate_floor = 2, .tolerance = 1.5,
-                                  .fail_ratio = 1, .batch = 1, .share = 0.5, .max_retry = 0, .backoff_ms = 1,
-                                  .backoff_cap_ms = DAY_MS, .max_timeouts = 1000, .window_ms = 60000, .paused = true,
-                                  .group_rate = 5, .group_burst = 2, .group_concurrency = 4, .group_weight = 2,
+    assert_int_equal(
+        parse(&s,
+              "{\"rate\":50.5,\"burst\":12,\"adaptive\":true,\"rate_floor\":2,\"tolerance\":1.5,"
+              "\"fail_ratio\":1,\"batch\":1,\"share\":0.5,\"max_retry\":0,\"backoff\":\"1ms\","
+              "\"backoff_cap\":\"1d\",\"max_timeouts\":1000,\"window\":\"1m\",\"paused\":true,"
+              "\"group_rate\":5,\"group_burst\":2,"
+              "\"group_concurrency\":4,\"group_weight\":2,\"group_weights\":{\"acme\":3,\"a "
+              "b\":100}}",
+              NULL),
+        AX_OK);
+    const struct settings want = {.rate = 50.5,
+                                  .burst = 12,
+                                  .adaptive = true,
+                                  .rate_floor = 2,
+                                  .tolerance = 1.5,
+                                  .fail_ratio = 1,
+                                  .batch = 1,
+                                  .share = 0.5,
+                                  .max_retry = 0,
+                                  .backoff_ms = 1,
+                                  .backoff_cap_ms = DAY_MS,
+                                  .max_timeouts = 1000,
+                                  .window_ms = 60000,
+                                  .paused = true,
+                                  .group_rate = 5,
+                                  .group_burst = 2,
+                                  .group_concurrency = 4,
+                                  .group_weight = 2,
                                   .group_weights = {2, {{"acme", 3}, {"a b", 100}}}};
     check_same(&s, &want);
     assert_int_equal(settings_weight(&s, "acme"), 3);
@@ -125,10 +145,20 @@ static void groups(void **state)
     assert_true(settings_limit_groups(&s));
     assert_int_equal(settings_set(&s, "group_weights", "{\"acme\":3}", &p), AX_OK);
     assert_int_equal(settings_weight(&s, "acme"), 3);
-    static const char *const bad[] = {"3", "acme:3", "[]", "{\"acme\":0}", "{\"acme\":101}", "{\"acme\":1.5}", "{\"\":1}",
-                                      "{\" acme\":1}", "{\"a\\nb\":1}", "{\"a\":1,\"a\":2}", "{\"acme\":\"3\"}"};
+    static const char *const bad[] = {"3",
+                                      "acme:3",
+                                      "[]",
+                                      "{\"acme\":0}",
+                                      "{\"acme\":101}",
+                                      "{\"acme\":1.5}",
+                                      "{\"\":1}",
+                                      "{\" acme\":1}",
+                                      "{\"a\\nb\":1}",
+                                      "{\"a\":1,\"a\":2}",
+                                      "{\"acme\":\"3\"}"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        if (settings_set(&s, "group_weights", bad[i], &p) != AX_E_INVALID || strstr(p.text, "group_weights") == NULL) {
+        if (settings_set(&s, "group_weights", bad[i], &p) != AX_E_INVALID ||
+            strstr(p.text, "group_weights") == NULL) {
             fail_msg("%s: %s", bad[i], p.text);
         }
         assert_int_equal(settings_weight(&s, "acme"), 3);
@@ -141,15 +171,15 @@ static void groups(void **state)
             assert_int_equal(settings_weight(&s, "g127"), 100);
             many[strlen(many) - 1] = ',';
         }
-        snprintf(name, sizeof name, "\"g%d\":100,", i);
+        snprintf(name, sizeof(name), "\"g%d\":100,", i);
         strcat(many, name);
     }
     many[strlen(many) - 1] = '}';
     assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_E_INVALID);
-    memset(name, 'x', sizeof name);
-    snprintf(many, sizeof many, "{\"%.64s\":7}", name);
+    memset(name, 'x', sizeof(name));
+    snprintf(many, sizeof(many), "{\"%.64s\":7}", name);
     assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_OK);
-    snprintf(many, sizeof many, "{\"%.65s\":7}", name);
+    snprintf(many, sizeof(many), "{\"%.65s\":7}", name);
     assert_int_equal(settings_set(&s, "group_weights", many, &p), AX_E_INVALID);
 }
 
@@ -255,16 +285,18 @@ static void set_takes_what_the_bucket_takes(void **state)
     assert_int_equal(s.backoff_ms, 90000);
     assert_int_equal(s.max_timeouts, 0);
     static const char *const bad[][2] = {
-        {"rate", ""},     {"rate", "fast"},   {"rate", " 5"},     {"rate", "5 "},    {"rate", "0x10"},
-        {"rate", "inf"},  {"rate", "nan"},    {"rate", "1,5"},    {"rate", "+5"},    {"rate", "5x"},
-        {"rate", "-5"},   {"rate", "1e999"},  {"rate", "true"},   {"rate", "[5]"},   {"batch", "1.5"},
-        {"batch", "1e2"}, {"batch", "1001"},  {"batch", "\xff"},  {"batch", "007"},  {"backoff", "30"},
-        {"backoff", ""},  {"backoff", "2h"},  {"backoff", "\xff"},
+        {"rate", ""},      {"rate", "fast"},  {"rate", " 5"},      {"rate", "5 "},
+        {"rate", "0x10"},  {"rate", "inf"},   {"rate", "nan"},     {"rate", "1,5"},
+        {"rate", "+5"},    {"rate", "5x"},    {"rate", "-5"},      {"rate", "1e999"},
+        {"rate", "true"},  {"rate", "[5]"},   {"batch", "1.5"},    {"batch", "1e2"},
+        {"batch", "1001"}, {"batch", "\xff"}, {"batch", "007"},    {"backoff", "30"},
+        {"backoff", ""},   {"backoff", "2h"}, {"backoff", "\xff"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings before = s;
         p.text[0] = '\0';
-        if (settings_set(&s, bad[i][0], bad[i][1], &p) != AX_E_INVALID || strstr(p.text, bad[i][0]) == NULL) {
+        if (settings_set(&s, bad[i][0], bad[i][1], &p) != AX_E_INVALID ||
+            strstr(p.text, bad[i][0]) == NULL) {
             fail_msg("%s \"%s\": %s", bad[i][0], bad[i][1], p.text);
         }
         check_same(&s, &before);
@@ -298,11 +330,13 @@ static void format_comes_back(void **state)
     check_format(&s, "{}");
     assert_int_equal(parse(&s, "{\"rate\":50}", NULL), AX_OK);
     check_format(&s, "{\"rate\":50}");
-    assert_int_equal(parse(&s, "{\"rate\":50,\"burst\":10,\"share\":0.07,\"window\":\"36h\"}", NULL), AX_OK);
+    assert_int_equal(
+        parse(&s, "{\"rate\":50,\"burst\":10,\"share\":0.07,\"window\":\"36h\"}", NULL), AX_OK);
     check_format(&s, "{\"rate\":50,\"share\":0.07,\"window\":\"1d12h\"}");
     assert_int_equal(parse(&s, "{\"group_rate\":50,\"group_weights\":{\"acme\":3}}", NULL), AX_OK);
     check_format(&s, "{\"group_rate\":50,\"group_weights\":{\"acme\":3}}");
-    const char *other = "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}";
+    const char *other =
+        "{\"rate\":0.1,\"burst\":3.5,\"batch\":1000,\"max_retry\":0,\"backoff_cap\":\"1ms\"}";
     assert_int_equal(parse(&s, other, NULL), AX_OK);
     check_format(&s, other);
     srand48(7);
@@ -332,9 +366,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups),
-        cmocka_unit_test(empty_is_all_defaults),        cmocka_unit_test(every_field_is_read),
-        cmocka_unit_test(burst_follows_the_rate),       cmocka_unit_test(out_of_range_names_the_field),
-        cmocka_unit_test(odd_documents_are_refused),    cmocka_unit_test(set_takes_what_the_bucket_takes),
+        cmocka_unit_test(empty_is_all_defaults),
+        cmocka_unit_test(every_field_is_read),
+        cmocka_unit_test(burst_follows_the_rate),
+        cmocka_unit_test(out_of_range_names_the_field),
+        cmocka_unit_test(odd_documents_are_refused),
+        cmocka_unit_test(set_takes_what_the_bucket_takes),
         cmocka_unit_test(format_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

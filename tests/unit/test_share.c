@@ -39,7 +39,8 @@ static void small_ones_are_not_cut(void **state)
 {
     (void)state;
     assert_true(fabs(level(100, 2, (struct share[]){{1000, 1}, {4, 1}}) - 96) < 1e-9);
-    assert_true(fabs(level(100, 4, (struct share[]){{1000, 1}, {5, 1}, {5, 2}, {1000, 2}}) - 30) < 1e-9);
+    assert_true(fabs(level(100, 4, (struct share[]){{1000, 1}, {5, 1}, {5, 2}, {1000, 2}}) - 30) <
+                1e-9);
 }
 
 static void no_room_at_all(void **state)
@@ -72,8 +73,11 @@ static void fills_the_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_fits),       cmocka_unit_test(large_ones_share_by_weight), cmocka_unit_test(small_ones_are_not_cut),
-        cmocka_unit_test(no_room_at_all), cmocka_unit_test(fills_the_bound),
+        cmocka_unit_test(all_fits),
+        cmocka_unit_test(large_ones_share_by_weight),
+        cmocka_unit_test(small_ones_are_not_cut),
+        cmocka_unit_test(no_room_at_all),
+        cmocka_unit_test(fills_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@
 #include "core/task.h"
 
 /* Headers as "name", "value", …, NULL. */
-static natsMsg *make_v(const char *subject, const char *body, va_list args) {
+static natsMsg *make_v(const char *subject, const char *body, va_list args)
+{
     natsMsg *msg = NULL;
     assert_int_equal(natsMsg_Create(&msg, subject, NULL, body, (int)strlen(body)), NATS_OK);
     const char *name;
@@ -22,7 +23,8 @@ static natsMsg *make_v(const char *subject, const char *body, va_list args) {
     return msg;
 }
 
-static natsMsg *make(const char *subject, const char *body, ...) {
+static natsMsg *make(const char *subject, const char *body, ...)
+{
     va_list args;
     va_start(args, body);
     natsMsg *msg = make_v(subject, body, args);
@@ -31,7 +33,8 @@ static natsMsg *make(const char *subject, const char *body, ...) {
 }
 
 /* Submits with these headers and expects a refusal that says both texts. */
-static void refused(const char *says, const char *says_too, ...) {
+static void refused(const char *says, const char *says_too, ...)
+{
     va_list args;
     va_start(args, says_too);
     natsMsg *msg = make_v("ax.submit.high.email", "body", args);
@@ -49,7 +52,8 @@ static void refused(const char *says, const char *says_too, ...) {
 }
 
 /* Submits with one header and hands the task to check. */
-static void accepted(const char *name, const char *value, void (*check)(const struct task *t)) {
+static void accepted(const char *name, const char *value, void (*check)(const struct task *t))
+{
     natsMsg *msg = make("ax.submit.high.email", "body", name, value, NULL);
     struct task t;
     struct problem p = {0};
@@ -64,7 +68,8 @@ static void accepted(const char *name, const char *value, void (*check)(const st
     natsMsg_Destroy(msg);
 }
 
-static void plain_task_has_the_defaults(void **state) {
+static void plain_task_has_the_defaults(void **state)
+{
     (void)state;
     natsMsg *msg = make("ax.submit.low", "hello", NULL);
     struct task t;
@@ -92,7 +97,8 @@ static void plain_task_has_the_defaults(void **state) {
     task_clear(&zeroed);
 }
 
-static void empty_body_is_fine(void **state) {
+static void empty_body_is_fine(void **state)
+{
     (void)state;
     natsMsg *msg = make("ax.submit.low", "", NULL);
     struct task t;
@@ -106,7 +112,8 @@ static void empty_body_is_fine(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void bad_subject_is_refused(void **state) {
+static void bad_subject_is_refused(void **state)
+{
     (void)state;
     natsMsg *msg = make("ax.submit.high.a.b", "", NULL);
     struct task t;
@@ -116,16 +123,18 @@ static void bad_subject_is_refused(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void odd_keys(void **state) {
+static void odd_keys(void **state)
+{
     (void)state;
     char longest[KEY_MAX_BYTES + 2];
-    memset(longest, 'k', sizeof longest);
+    memset(longest, 'k', sizeof(longest));
     longest[KEY_MAX_BYTES] = '\0';
-    const char *const keys[] = {"1",     "with some spaces", "dots.in.it", "*",          ">",       "a.*.>",
-                                "\"q\"", "'",                "a:b: c",     "caf\xc3\xa9", "1234567", "\xff\xfe",
-                                "a\tb",  "{\"json\":1}",     longest};
+    const char *const keys[] = {
+        "1",    "with some spaces", "dots.in.it",  "*",       ">",        "a.*.>", "\"q\"",
+        "'",    "a:b: c",           "caf\xc3\xa9", "1234567", "\xff\xfe", "a\tb",  "{\"json\":1}",
+        longest};
     const char *const headers[] = {"Nats-Msg-Id", "Ax-Key"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         for (size_t j = 0; j < 2; j++) {
             natsMsg *msg = make("ax.submit.high.email", "b", headers[j], keys[i], NULL);
             struct task t;
@@ -154,7 +163,8 @@ static void odd_keys(void **state) {
     refused("Ax-Key", "white space at its ends", "Ax-Key", "a\t", NULL);
 }
 
-static void both_key_headers_must_agree(void **state) {
+static void both_key_headers_must_agree(void **state)
+{
     (void)state;
     refused("Nats-Msg-Id and Ax-Key", "differ", "Nats-Msg-Id", "a", "Ax-Key", "b", NULL);
     natsMsg *msg = make("ax.submit.high", "", "Nats-Msg-Id", "a", "Ax-Key", "a", NULL);
@@ -164,23 +174,24 @@ static void both_key_headers_must_agree(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void ax_headers_only_once(void **state) {
+static void ax_headers_only_once(void **state)
+{
     (void)state;
     static const struct {
         const char *name, *value;
-    } headers[] = {{"Ax-Key", "a"},       {"Ax-Delay", "5s"},
-                   {"Ax-At", "2030-01-31T09:00:00Z"}, {"Ax-Max-Retry", "1"},
-                   {"Ax-Backoff", "1s"},  {"Ax-Expires", "5s"},
-                   {"Ax-Cron", "* * *"},  {"Ax-Time-Zone", "UTC"},
-                   {"Ax-Overlap", "skip"}, {"Ax-Timeout", "5s"},
-                   {"Nats-Msg-Id", "a"}};
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-        refused(headers[i].name, "given 2 times", headers[i].name, headers[i].value, headers[i].name, headers[i].value,
-                NULL);
+    } headers[] = {
+        {"Ax-Key", "a"},       {"Ax-Delay", "5s"},      {"Ax-At", "2030-01-31T09:00:00Z"},
+        {"Ax-Max-Retry", "1"}, {"Ax-Backoff", "1s"},    {"Ax-Expires", "5s"},
+        {"Ax-Cron", "* * *"},  {"Ax-Time-Zone", "UTC"}, {"Ax-Overlap", "skip"},
+        {"Ax-Timeout", "5s"},  {"Nats-Msg-Id", "a"}};
+    for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
+        refused(headers[i].name, "given 2 times", headers[i].name, headers[i].value,
+                headers[i].name, headers[i].value, NULL);
     }
 }
 
-static void unknown_ax_headers_in_any_case_of_letters(void **state) {
+static void unknown_ax_headers_in_any_case_of_letters(void **state)
+{
     (void)state;
     refused("\"ax-key\"", "did you mean Ax-Key?", "ax-key", "a", NULL);
     refused("\"AX-DELAY\"", "did you mean Ax-Delay?", "AX-DELAY", "1s", NULL);
@@ -191,98 +202,115 @@ static void unknown_ax_headers_in_any_case_of_letters(void **state) {
     refused("\"Ax-Key \"", "did you mean Ax-Key?", "Ax-Key ", "1", NULL);
     refused("\"nats-msg-id\"", "write Nats-Msg-Id", "nats-msg-id", "1", NULL);
     /* what AX itself sets is not the producer's to give */
-    static const char *const own[] = {"Ax-Task", "Ax-Attempt", "Ax-Timeouts", "Ax-Priority", "Ax-Submitted",
-                                      "Ax-Lease", "Ax-Reason", "Ax-Died",     "Ax-Retry-After"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    static const char *const own[] = {"Ax-Task",     "Ax-Attempt",   "Ax-Timeouts",
+                                      "Ax-Priority", "Ax-Submitted", "Ax-Lease",
+                                      "Ax-Reason",   "Ax-Died",      "Ax-Retry-After"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
         refused(own[i], "not one of AX's", own[i], "1", NULL);
     }
     refused("Ax-Schema", "ax.v1.TaskBatch", "Ax-Schema", "ax.v2.Task", NULL);
 }
 
-static void is_retry_0(const struct task *t) {
+static void is_retry_0(const struct task *t)
+{
     assert_int_equal(t->max_retry, 0);
 }
-static void is_retry_1000(const struct task *t) {
+static void is_retry_1000(const struct task *t)
+{
     assert_int_equal(t->max_retry, 1000);
 }
 
-static void max_retry(void **state) {
+static void max_retry(void **state)
+{
     (void)state;
     accepted("Ax-Max-Retry", "0", is_retry_0);
     accepted("Ax-Max-Retry", "1000", is_retry_1000);
-    static const char *const bad[] = {"-1", "1001", "three", "1.5", "+1", "0x10", "1 2", "99999999999999999999"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    static const char *const bad[] = {"-1", "1001", "three", "1.5",
+                                      "+1", "0x10", "1 2",   "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         refused("Ax-Max-Retry", bad[i], "Ax-Max-Retry", bad[i], NULL);
         refused("Ax-Max-Retry", "0 to 1000", "Ax-Max-Retry", bad[i], NULL);
     }
 }
 
-static void is_backoff_1ms(const struct task *t) {
+static void is_backoff_1ms(const struct task *t)
+{
     assert_int_equal(t->backoff_ms, 1);
 }
-static void is_backoff_1h(const struct task *t) {
+static void is_backoff_1h(const struct task *t)
+{
     assert_int_equal(t->backoff_ms, 3600000);
 }
 
-static void backoff(void **state) {
+static void backoff(void **state)
+{
     (void)state;
     accepted("Ax-Backoff", "1ms", is_backoff_1ms);
     accepted("Ax-Backoff", "1h", is_backoff_1h);
     static const char *const bad[] = {"0s", "0", "-1s", "61m", "30", "1.5s", "soon"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         refused("Ax-Backoff", bad[i], "Ax-Backoff", bad[i], NULL);
         refused("Ax-Backoff", "1ms to 1h", "Ax-Backoff", bad[i], NULL);
     }
 }
 
-static void is_delay_90s(const struct task *t) {
+static void is_delay_90s(const struct task *t)
+{
     assert_int_equal(t->delay_ms, 90000);
     assert_int_equal(t->at_ns, 0);
 }
-static void is_delay_1y(const struct task *t) {
+static void is_delay_1y(const struct task *t)
+{
     assert_int_equal(t->delay_ms, TASK_DELAY_MAX_MS);
 }
 
-static void delay(void **state) {
+static void delay(void **state)
+{
     (void)state;
     accepted("Ax-Delay", "90s", is_delay_90s);
     accepted("Ax-Delay", "1m30s", is_delay_90s);
     accepted("Ax-Delay", "365d", is_delay_1y);
-    static const char *const bad[] = {"0s", "0", "-5s", "1.5s", "90", "366d", "365d1ms", "s", "5 s", "1w", "9999999999d"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    static const char *const bad[] = {"0s",      "0", "-5s", "1.5s", "90",         "366d",
+                                      "365d1ms", "s", "5 s", "1w",   "9999999999d"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         refused("Ax-Delay", bad[i], "Ax-Delay", bad[i], NULL);
         refused("Ax-Delay", "1ms to 365d", "Ax-Delay", bad[i], NULL);
     }
 }
 
-static void is_2030(const struct task *t) {
+static void is_2030(const struct task *t)
+{
     assert_int_equal(t->at_ns, 1896080400LL * 1000000000);
     assert_int_equal(t->delay_ms, -1);
 }
 
-static void at(void **state) {
+static void at(void **state)
+{
     (void)state;
     /* date -u -d 2030-01-31T09:00:00Z +%s */
     accepted("Ax-At", "2030-01-31T09:00:00Z", is_2030);
     accepted("Ax-At", "2030-01-31T10:00:00+01:00", is_2030);
-    static const char *const bad[] = {"2030-01-31T09:00:00",  "2030-01-31",           "2030-01-31T23:59:60Z",
-                                      "2030-02-30T09:00:00Z", "2030-01-31T24:00:00Z", "tomorrow",
-                                      "1896080400",           "2030-01-31 09:00"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    static const char *const bad[] = {
+        "2030-01-31T09:00:00",  "2030-01-31", "2030-01-31T23:59:60Z", "2030-02-30T09:00:00Z",
+        "2030-01-31T24:00:00Z", "tomorrow",   "1896080400",           "2030-01-31 09:00"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         refused("Ax-At", bad[i], "Ax-At", bad[i], NULL);
         refused("Ax-At", "RFC 3339", "Ax-At", bad[i], NULL);
     }
-    refused("Ax-Delay and Ax-At", "only one", "Ax-Delay", "5s", "Ax-At", "2030-01-31T09:00:00Z", NULL);
+    refused("Ax-Delay and Ax-At", "only one", "Ax-Delay", "5s", "Ax-At", "2030-01-31T09:00:00Z",
+            NULL);
 }
 
-static void is_group_acme(const struct task *t) {
+static void is_group_acme(const struct task *t)
+{
     assert_string_equal(t->group, "acme, inc.");
 }
 
-static void group(void **state) {
+static void group(void **state)
+{
     (void)state;
     char long_name[GROUP_MAX_BYTES + 2];
-    memset(long_name, 'g', sizeof long_name);
+    memset(long_name, 'g', sizeof(long_name));
     long_name[GROUP_MAX_BYTES] = '\0';
     accepted("Ax-Group", "acme, inc.", is_group_acme);
     accepted("Ax-Group", long_name, NULL);
@@ -291,9 +319,11 @@ static void group(void **state) {
     refused("Ax-Group: ", "65 bytes", "Ax-Group", long_name, NULL);
 }
 
-static void ordered(void **state) {
+static void ordered(void **state)
+{
     (void)state;
-    natsMsg *msg = make("ax.submit.high.email", "body", "Ax-Group", "acme", "Ax-Ordered", "true", NULL);
+    natsMsg *msg = make("ax.submit.high.email", "body", "Ax-Group", "acme", "Ax-Ordered", "true",
+                        NULL);
     struct task t;
     assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
     assert_true(t.ordered);
@@ -302,43 +332,51 @@ static void ordered(void **state) {
     accepted("Ax-Ordered", "false", NULL);
     refused("Ax-Ordered: ", "true or false", "Ax-Ordered", "yes", NULL);
     refused("Ax-Ordered is given without Ax-Group", "", "Ax-Ordered", "true", NULL);
-    refused("Ax-Ordered and Ax-Delay", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-Delay", "5s", NULL);
-    refused("Ax-Ordered and Ax-At", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-At",
-            "2030-01-31T09:00:00Z", NULL);
-    refused("Ax-Ordered and Ax-Cron", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a", "Ax-Cron", "@hourly",
-            "Ax-Key", "k", NULL);
+    refused("Ax-Ordered and Ax-Delay", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a",
+            "Ax-Delay", "5s", NULL);
+    refused("Ax-Ordered and Ax-At", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a",
+            "Ax-At", "2030-01-31T09:00:00Z", NULL);
+    refused("Ax-Ordered and Ax-Cron", "order of acceptance", "Ax-Ordered", "true", "Ax-Group", "a",
+            "Ax-Cron", "@hourly", "Ax-Key", "k", NULL);
 }
 
-static void is_timeout_1s(const struct task *t) {
+static void is_timeout_1s(const struct task *t)
+{
     assert_int_equal(t->timeout_ms, 1000);
 }
-static void is_timeout_24h(const struct task *t) {
+static void is_timeout_24h(const struct task *t)
+{
     assert_int_equal(t->timeout_ms, 86400000);
 }
 
-static void timeout(void **state) {
+static void timeout(void **state)
+{
     (void)state;
     accepted("Ax-Timeout", "1s", is_timeout_1s);
     accepted("Ax-Timeout", "1000ms", is_timeout_1s);
     accepted("Ax-Timeout", "24h", is_timeout_24h);
     accepted("Ax-Timeout", "1d", is_timeout_24h);
-    static const char *const bad[] = {"0s", "0", "-1s", "999ms", "24h1ms", "2d", "30", "1.5s", "soon"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    static const char *const bad[] = {"0s", "0",  "-1s",  "999ms", "24h1ms",
+                                      "2d", "30", "1.5s", "soon"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         refused("Ax-Timeout: ", bad[i], "Ax-Timeout", bad[i], NULL);
         refused("Ax-Timeout: ", "1s to 24h", "Ax-Timeout", bad[i], NULL);
     }
 }
 
-static void is_expires_2030(const struct task *t) {
+static void is_expires_2030(const struct task *t)
+{
     assert_int_equal(t->expires_ns, 1896080400LL * 1000000000);
     assert_int_equal(t->expires_in_ms, 0);
 }
-static void is_expires_10m(const struct task *t) {
+static void is_expires_10m(const struct task *t)
+{
     assert_int_equal(t->expires_ns, 0);
     assert_int_equal(t->expires_in_ms, 600000);
 }
 
-static void expires(void **state) {
+static void expires(void **state)
+{
     (void)state;
     accepted("Ax-Expires", "2030-01-31T09:00:00Z", is_expires_2030);
     accepted("Ax-Expires", "10m", is_expires_10m);
@@ -348,10 +386,11 @@ static void expires(void **state) {
     refused("Ax-Expires", "365d", "Ax-Expires", "366d", NULL);
 }
 
-static void cron(void **state) {
+static void cron(void **state)
+{
     (void)state;
-    natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "0 30 9 * * 1-5", "Ax-Time-Zone", "Europe/Zurich", "Ax-Key",
-                        "report", NULL);
+    natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "0 30 9 * * 1-5", "Ax-Time-Zone",
+                        "Europe/Zurich", "Ax-Key", "report", NULL);
     struct task t;
     assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
     assert_string_equal(t.cron, "0 30 9 * * 1-5");
@@ -359,7 +398,7 @@ static void cron(void **state) {
     natsMsg_Destroy(msg);
 
     char longest[258];
-    memset(longest, '*', sizeof longest);
+    memset(longest, '*', sizeof(longest));
     longest[257] = '\0';
     refused("Ax-Cron", "1 to 256", "Ax-Cron", longest, "Ax-Key", "k", NULL);
     longest[256] = '\0';
@@ -368,38 +407,47 @@ static void cron(void **state) {
     natsMsg_Destroy(msg);
     refused("Ax-Cron", "printable ASCII", "Ax-Cron", "* * \xc3\xa9", "Ax-Key", "k", NULL);
     refused("Ax-Cron is given without Nats-Msg-Id", "needs a key", "Ax-Cron", "* * * * * *", NULL);
-    refused("Ax-Cron and Ax-Delay", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Delay", "5s", NULL);
-    refused("Ax-Cron and Ax-At", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-At", "2030-01-31T09:00:00Z", NULL);
-    refused("Ax-Cron and Ax-Expires", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Expires", "5s", NULL);
+    refused("Ax-Cron and Ax-Delay", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Delay", "5s",
+            NULL);
+    refused("Ax-Cron and Ax-At", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-At",
+            "2030-01-31T09:00:00Z", NULL);
+    refused("Ax-Cron and Ax-Expires", "only one", "Ax-Cron", "* * *", "Ax-Key", "k", "Ax-Expires",
+            "5s", NULL);
     refused("Ax-Time-Zone", "without Ax-Cron", "Ax-Time-Zone", "UTC", NULL);
-    refused("Ax-Time-Zone", "IANA", "Ax-Time-Zone", "Mars Station", "Ax-Cron", "* * *", "Ax-Key", "k", NULL);
+    refused("Ax-Time-Zone", "IANA", "Ax-Time-Zone", "Mars Station", "Ax-Cron", "* * *", "Ax-Key",
+            "k", NULL);
     char zone[66];
-    memset(zone, 'z', sizeof zone);
+    memset(zone, 'z', sizeof(zone));
     zone[65] = '\0';
-    refused("Ax-Time-Zone", "1 to 64", "Ax-Time-Zone", zone, "Ax-Cron", "* * *", "Ax-Key", "k", NULL);
+    refused("Ax-Time-Zone", "1 to 64", "Ax-Time-Zone", zone, "Ax-Cron", "* * *", "Ax-Key", "k",
+            NULL);
 }
 
-static void cron_overlap_and_key(void **state) {
+static void cron_overlap_and_key(void **state)
+{
     (void)state;
     static const struct {
         const char *value;
         enum task_overlap overlap;
     } good[] = {{"skip", TASK_OVERLAP_SKIP}, {"queue", TASK_OVERLAP_QUEUE}};
     for (size_t i = 0; i < 2; i++) {
-        natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Overlap", good[i].value, "Ax-Key", "k", NULL);
+        natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Overlap", good[i].value,
+                            "Ax-Key", "k", NULL);
         struct task t;
         assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
         assert_int_equal(t.overlap, good[i].overlap);
         natsMsg_Destroy(msg);
     }
-    refused("Ax-Overlap: \"Skip\"", "skip or queue", "Ax-Cron", "@hourly", "Ax-Overlap", "Skip", "Ax-Key", "k", NULL);
+    refused("Ax-Overlap: \"Skip\"", "skip or queue", "Ax-Cron", "@hourly", "Ax-Overlap", "Skip",
+            "Ax-Key", "k", NULL);
     refused("Ax-Overlap: \"queued\"", "skip or queue", "Ax-Overlap", "queued", NULL);
     refused("Ax-Overlap is given", "without Ax-Cron", "Ax-Overlap", "skip", NULL);
 
     char key[482];
-    memset(key, 'k', sizeof key);
+    memset(key, 'k', sizeof(key));
     key[481] = '\0';
-    refused("Nats-Msg-Id: a key of 481 bytes", "1 to 480", "Ax-Cron", "@hourly", "Ax-Key", key, NULL);
+    refused("Nats-Msg-Id: a key of 481 bytes", "1 to 480", "Ax-Cron", "@hourly", "Ax-Key", key,
+            NULL);
     key[480] = '\0';
     natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Key", key, NULL);
     struct task t;
@@ -408,7 +456,8 @@ static void cron_overlap_and_key(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static int count_header(const struct task *t, const char *name, const char *value) {
+static int count_header(const struct task *t, const char *name, const char *value)
+{
     int n = 0;
     for (size_t i = 0; i < t->header_count; i++) {
         n += strcmp(t->headers[i].name, name) == 0 && strcmp(t->headers[i].value, value) == 0;
@@ -416,11 +465,12 @@ static int count_header(const struct task *t, const char *name, const char *valu
     return n;
 }
 
-static void other_headers_pass_nats_ones_do_not(void **state) {
+static void other_headers_pass_nats_ones_do_not(void **state)
+{
     (void)state;
-    natsMsg *msg = make("ax.submit.high", "b", "traceparent", "00-ab", "Multi", "1", "Multi", "2", "Nats-TTL", "1s",
-                        "nats-schedule", "@every 1s", "Nats-Expected-Stream", "X", "Nats-Msg-Id", "k", "Status", "503",
-                        "Axe", "sharp", NULL);
+    natsMsg *msg = make("ax.submit.high", "b", "traceparent", "00-ab", "Multi", "1", "Multi", "2",
+                        "Nats-TTL", "1s", "nats-schedule", "@every 1s", "Nats-Expected-Stream", "X",
+                        "Nats-Msg-Id", "k", "Status", "503", "Axe", "sharp", NULL);
     struct task t;
     struct problem p;
     assert_int_equal(task_from_submit(&t, msg, &p), AX_OK);
@@ -434,7 +484,8 @@ static void other_headers_pass_nats_ones_do_not(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void pass_through_headers_must_fit_the_wire(void **state) {
+static void pass_through_headers_must_fit_the_wire(void **state)
+{
     (void)state;
     refused("\"bad name\"", "printable ASCII", "bad name", "1", NULL);
     refused("\"caf??\"", "printable ASCII", "caf\xc3\xa9", "1", NULL);
@@ -452,14 +503,15 @@ static void pass_through_headers_must_fit_the_wire(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void at_most_128_header_values(void **state) {
+static void at_most_128_header_values(void **state)
+{
     (void)state;
     natsMsg *msg = make("ax.submit.high", "", NULL);
     struct task t;
     struct problem p;
     for (int i = 0; i < TASK_HEADERS_MAX; i++) {
         char name[16];
-        snprintf(name, sizeof name, "H%d", i / 2);
+        snprintf(name, sizeof(name), "H%d", i / 2);
         assert_int_equal(natsMsgHeader_Add(msg, name, "v"), NATS_OK);
     }
     assert_int_equal(task_from_submit(&t, msg, &p), AX_OK);
@@ -471,8 +523,10 @@ static void at_most_128_header_values(void **state) {
     natsMsg_Destroy(msg);
 }
 
-/* nats.c 3.4 reads "X: \r\nAx-Key: 5" as X = "Ax-Key: 5", and cuts values at NUL: neither may lose a key silently. */
-static void headers_that_the_client_library_misreads_are_refused(void **state) {
+/* nats.c 3.4 reads "X: \r\nAx-Key: 5" as X = "Ax-Key: 5", and cuts values at NUL: neither may lose
+ * a key silently. */
+static void headers_that_the_client_library_misreads_are_refused(void **state)
+{
     (void)state;
     static const struct {
         const char *lines;
@@ -499,9 +553,10 @@ static void headers_that_the_client_library_misreads_are_refused(void **state) {
         {LINES(": x\r\n"), "headers"},
 #undef LINES
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         for (int lifted = 0; lifted < 2; lifted++) {
-            natsMsg *msg = raw_message_make("ax.submit.high.email", cases[i].lines, cases[i].bytes, "body", 4);
+            natsMsg *msg = raw_message_make("ax.submit.high.email", cases[i].lines, cases[i].bytes,
+                                            "body", 4);
             if (!msg) {
                 print_message("skipped: this nats.c does not export natsMsg_create\n");
                 skip();
@@ -514,7 +569,8 @@ static void headers_that_the_client_library_misreads_are_refused(void **state) {
             struct task t;
             struct problem p = {0};
             ax_err err = task_from_submit(&t, msg, &p);
-            if (err != (cases[i].says ? AX_E_INVALID : AX_OK) || (cases[i].says && !strstr(p.text, cases[i].says))) {
+            if (err != (cases[i].says ? AX_E_INVALID : AX_OK) ||
+                (cases[i].says && !strstr(p.text, cases[i].says))) {
                 fail_msg("case %zu, lifted %d: err %d, \"%s\"", i, lifted, err, p.text);
             }
             if (err == AX_OK) {
@@ -527,7 +583,8 @@ static void headers_that_the_client_library_misreads_are_refused(void **state) {
     }
 }
 
-static void proto_messages_carry_no_headers_of_ax(void **state) {
+static void proto_messages_carry_no_headers_of_ax(void **state)
+{
     (void)state;
     static const struct {
         const char *name, *value, *says;
@@ -538,8 +595,9 @@ static void proto_messages_carry_no_headers_of_ax(void **state) {
                  {"Nats-Msg-Id", "k", "\"Nats-Msg-Id\""},
                  {"Ax-Schema", "ax.v1.Task", "given 2 times"},
                  {"X", "", "empty"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        natsMsg *msg = make("ax.submit.high", "", "Ax-Schema", "ax.v1.Task", cases[i].name, cases[i].value, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        natsMsg *msg = make("ax.submit.high", "", "Ax-Schema", "ax.v1.Task", cases[i].name,
+                            cases[i].value, NULL);
         struct problem p = {0};
         assert_int_equal(task_check_proto_headers(msg, &p), cases[i].says ? AX_E_INVALID : AX_OK);
         if (cases[i].says && !strstr(p.text, cases[i].says)) {
@@ -554,12 +612,14 @@ static void proto_messages_carry_no_headers_of_ax(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static const char *header_of(natsMsg *msg, const char *name) {
+static const char *header_of(natsMsg *msg, const char *name)
+{
     const char *value = NULL;
     return natsMsgHeader_Get(msg, name, &value) == NATS_OK ? value : NULL;
 }
 
-static void stored_task_comes_back_as_written(void **state) {
+static void stored_task_comes_back_as_written(void **state)
+{
     (void)state;
     struct task_header pass[] = {{"traceparent", "00-ab"}, {"Multi", "1"}, {"Multi", "2"}};
     struct task t = {.id = "abc",
@@ -579,14 +639,16 @@ static void stored_task_comes_back_as_written(void **state) {
                      .body_bytes = 3,
                      .headers = pass,
                      .header_count = 3};
-    static const char *const subjects[] = {"ax.queue.high.email.abc", "ax.later.high.email.abc", "ax.due.high.email.abc",
-                                           "ax.spill.high.email.abc", "ax.work.email.abc",       "ax.dead.email.abc"};
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+    static const char *const subjects[] = {"ax.queue.high.email.abc", "ax.later.high.email.abc",
+                                           "ax.due.high.email.abc",   "ax.spill.high.email.abc",
+                                           "ax.work.email.abc",       "ax.dead.email.abc"};
+    for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
         natsMsg *msg = NULL;
         assert_int_equal(task_to_msg(&t, subjects[i], "reply.to", &msg), AX_OK);
         assert_string_equal(natsMsg_GetSubject(msg), subjects[i]);
         assert_string_equal(natsMsg_GetReply(msg), "reply.to");
-        bool for_people = strncmp(subjects[i], "ax.work.", 8) == 0 || strncmp(subjects[i], "ax.dead.", 8) == 0;
+        bool for_people = strncmp(subjects[i], "ax.work.", 8) == 0 ||
+                          strncmp(subjects[i], "ax.dead.", 8) == 0;
         if (for_people) {
             assert_string_equal(header_of(msg, "Ax-Task"), "abc");
         } else {
@@ -627,17 +689,27 @@ static void stored_task_comes_back_as_written(void **state) {
     }
 }
 
-/* In AX_LATER only: a firing that runs must not look like its schedule, or its retry would be taken for one. */
-static void schedules_are_carried_in_later_only(void **state) {
+/* In AX_LATER only: a firing that runs must not look like its schedule, or its retry would be taken
+ * for one. */
+static void schedules_are_carried_in_later_only(void **state)
+{
     (void)state;
-    struct task t = {.id = "abc", .priority = "high", .pool = "email", .key = "k", .attempt = 1, .max_retry = -1,
-                     .cron = "0 30 9 * * 1-5", .time_zone = "Europe/Zurich", .overlap = TASK_OVERLAP_QUEUE};
+    struct task t = {.id = "abc",
+                     .priority = "high",
+                     .pool = "email",
+                     .key = "k",
+                     .attempt = 1,
+                     .max_retry = -1,
+                     .cron = "0 30 9 * * 1-5",
+                     .time_zone = "Europe/Zurich",
+                     .overlap = TASK_OVERLAP_QUEUE};
     static const struct {
         const char *subject;
         bool carried;
-    } stages[] = {{"ax.later.high.email.abc", true}, {"ax.due.high.email.abc", true}, {"ax.queue.high.email.abc", false},
-                  {"ax.spill.high.email.abc", false}, {"ax.work.email.abc", false}, {"ax.dead.email.abc", false}};
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    } stages[] = {{"ax.later.high.email.abc", true},  {"ax.due.high.email.abc", true},
+                  {"ax.queue.high.email.abc", false}, {"ax.spill.high.email.abc", false},
+                  {"ax.work.email.abc", false},       {"ax.dead.email.abc", false}};
+    for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
         natsMsg *msg = NULL;
         struct task back;
         assert_int_equal(task_to_msg(&t, stages[i].subject, NULL, &msg), AX_OK);
@@ -660,16 +732,22 @@ static void schedules_are_carried_in_later_only(void **state) {
     }
 }
 
-static void defaults_are_not_written(void **state) {
+static void defaults_are_not_written(void **state)
+{
     (void)state;
-    struct task t = {.id = "abc", .priority = "high", .pool = "email", .attempt = 1, .max_retry = -1, .delay_ms = -1};
+    struct task t = {.id = "abc",
+                     .priority = "high",
+                     .pool = "email",
+                     .attempt = 1,
+                     .max_retry = -1,
+                     .delay_ms = -1};
     natsMsg *msg = NULL;
     assert_int_equal(task_to_msg(&t, "ax.queue.high.email.abc", NULL, &msg), AX_OK);
-    static const char *const absent[] = {"Ax-Key",       "Ax-Timeouts", "Ax-Max-Retry", "Ax-Backoff",
-                                         "Ax-Submitted", "Ax-Expires",  "Ax-Delay",     "Ax-Attempt",
-                                         "Ax-Timeout",   "Ax-Cron",     "Ax-Overlap",   "Ax-Time-Zone",
-                                         "Ax-Priority",  "Ax-Task"};
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+    static const char *const absent[] = {
+        "Ax-Key",     "Ax-Timeouts",  "Ax-Max-Retry", "Ax-Backoff", "Ax-Submitted",
+        "Ax-Expires", "Ax-Delay",     "Ax-Attempt",   "Ax-Timeout", "Ax-Cron",
+        "Ax-Overlap", "Ax-Time-Zone", "Ax-Priority",  "Ax-Task"};
+    for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++) {
         assert_null(header_of(msg, absent[i]));
     }
     assert_null(natsMsg_GetReply(msg));
@@ -683,7 +761,8 @@ static void defaults_are_not_written(void **state) {
     natsMsg_Destroy(msg);
 }
 
-static void stored_by_hand_takes_defaults(void **state) {
+static void stored_by_hand_takes_defaults(void **state)
+{
     (void)state;
     struct task t;
     natsMsg *msg = make("ax.queue.high.email.abc", "x", NULL);
@@ -694,10 +773,11 @@ static void stored_by_hand_takes_defaults(void **state) {
     assert_string_equal(t.id, "abc");
     natsMsg_Destroy(msg);
 
-    msg = make("ax.work.email.abc", "", "Ax-Attempt", "0", "Ax-Timeouts", "-3", "Ax-Max-Retry", "many", "Ax-Backoff",
-               "2 weeks", "Ax-Submitted", "99999999999999999999", "Ax-Expires", "10m", "Ax-Timeout", "1ms", "Ax-Priority", "no such",
-               "Ax-Key", "", "Ax-Unknown", "x", "ax-attempt", "7", "X", "", "bad name", "v", "Status", "404", "Fine",
-               "yes", NULL);
+    msg = make("ax.work.email.abc", "", "Ax-Attempt", "0", "Ax-Timeouts", "-3", "Ax-Max-Retry",
+               "many", "Ax-Backoff", "2 weeks", "Ax-Submitted", "99999999999999999999",
+               "Ax-Expires", "10m", "Ax-Timeout", "1ms", "Ax-Priority", "no such", "Ax-Key", "",
+               "Ax-Unknown", "x", "ax-attempt", "7", "X", "", "bad name", "v", "Status", "404",
+               "Fine", "yes", NULL);
     assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
     assert_int_equal(t.attempt, 1);
     assert_int_equal(t.timeouts, 0);
@@ -725,7 +805,7 @@ static void stored_by_hand_takes_defaults(void **state) {
     natsMsg_Destroy(msg);
 
     static const char broken[] = "NATS/1.0\r\nAx-Attempt: 4\r\nX: \r\n\r\n";
-    msg = raw_message_make("ax.queue.high.email.abc", broken, sizeof broken - 1, "x", 1);
+    msg = raw_message_make("ax.queue.high.email.abc", broken, sizeof(broken) - 1, "x", 1);
     if (msg) {
         assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
         task_clear(&t);
@@ -733,10 +813,12 @@ static void stored_by_hand_takes_defaults(void **state) {
     }
 }
 
-static void size_leaves_room_for_ax(void **state) {
+static void size_leaves_room_for_ax(void **state)
+{
     (void)state;
     struct task_header pass[] = {{"Name", "value"}}; /* 13 bytes with ": " and CRLF */
-    struct task t = {.key = "key", .headers = pass, .header_count = 1}; /* "Ax-Key: key" and CRLF: 13 */
+    /* "Ax-Key: key" and CRLF: 13 */
+    struct task t = {.key = "key", .headers = pass, .header_count = 1};
     struct problem p;
     t.body_bytes = 10000 - TASK_RESERVE_BYTES - 26;
     assert_int_equal(task_check_size(&t, 10000, &p), AX_OK);
@@ -757,8 +839,10 @@ static void size_leaves_room_for_ax(void **state) {
     assert_int_equal(task_check_size(&t, 10000, &p), AX_E_TOO_LONG);
 }
 
-/* The reserve must cover what the stages add at their longest, or an accepted task could trip the server's limit. */
-static void reserve_covers_the_longest_headers_of_ax(void **state) {
+/* The reserve must cover what the stages add at their longest, or an accepted task could trip the
+ * server's limit. */
+static void reserve_covers_the_longest_headers_of_ax(void **state)
+{
     (void)state;
     struct task t = {.attempt = UINT32_MAX,
                      .timeouts = UINT32_MAX,
@@ -774,10 +858,11 @@ static void reserve_covers_the_longest_headers_of_ax(void **state) {
     natsMsg *msg = NULL;
     assert_int_equal(task_to_msg(&t, "ax.work.a.a", NULL, &msg), AX_OK);
     char longest[256];
-    memset(longest, 'x', sizeof longest);
+    memset(longest, 'x', sizeof(longest));
     longest[255] = '\0';
-    static const char *const stage[] = {"Ax-Lease", "Nats-Msg-Id", "Ax-Reason", "Nats-Schedule", "Nats-Schedule-Target"};
-    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
+    static const char *const stage[] = {"Ax-Lease", "Nats-Msg-Id", "Ax-Reason", "Nats-Schedule",
+                                        "Nats-Schedule-Target"};
+    for (size_t i = 0; i < sizeof(stage) / sizeof(*stage); i++) {
         assert_int_equal(natsMsgHeader_Set(msg, stage[i], longest), NATS_OK);
     }
     natsMsgHeader_Set(msg, "Nats-Expected-Last-Subject-Sequence", "0");
@@ -796,12 +881,14 @@ static void reserve_covers_the_longest_headers_of_ax(void **state) {
 }
 
 /* nats.c cannot destroy a message before it is opened. */
-static int open_nats(void **state) {
+static int open_nats(void **state)
+{
     (void)state;
     return nats_Open(-1) == NATS_OK ? 0 : -1;
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_task_has_the_defaults),
         cmocka_unit_test(empty_body_is_fine),

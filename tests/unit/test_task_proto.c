@@ -20,7 +20,8 @@ struct packed {
     size_t bytes;
 };
 
-static struct packed pack(const Task *m) {
+static struct packed pack(const Task *m)
+{
     struct packed packed = {.bytes = ax__v1__task__get_packed_size(m)};
     packed.data = malloc(packed.bytes + 1);
     assert_non_null(packed.data);
@@ -28,7 +29,8 @@ static struct packed pack(const Task *m) {
     return packed;
 }
 
-static void refused_bytes(const void *data, size_t bytes, const char *says, const char *says_too) {
+static void refused_bytes(const void *data, size_t bytes, const char *says, const char *says_too)
+{
     struct task t;
     struct problem p = {0};
     void *unpacked = &p;
@@ -39,14 +41,16 @@ static void refused_bytes(const void *data, size_t bytes, const char *says, cons
     assert_null(unpacked);
 }
 
-static void refused(const Task *m, const char *says, const char *says_too) {
+static void refused(const Task *m, const char *says, const char *says_too)
+{
     struct packed packed = pack(m);
     refused_bytes(packed.data, packed.bytes, says, says_too);
     free(packed.data);
 }
 
 /* Unpacks m, and leaves the task for the caller to look at; finish with done(). */
-static void *accepted(const Task *m, struct task *t, struct packed *packed) {
+static void *accepted(const Task *m, struct task *t, struct packed *packed)
+{
     *packed = pack(m);
     void *unpacked = NULL;
     struct problem p = {0};
@@ -56,13 +60,15 @@ static void *accepted(const Task *m, struct task *t, struct packed *packed) {
     return unpacked;
 }
 
-static void done(struct task *t, void *unpacked, struct packed *packed) {
+static void done(struct task *t, void *unpacked, struct packed *packed)
+{
     task_clear(t);
     task_proto_free(unpacked);
     free(packed->data);
 }
 
-static void nothing_set_takes_subject_and_defaults(void **state) {
+static void nothing_set_takes_subject_and_defaults(void **state)
+{
     (void)state;
     struct task t;
     void *unpacked = NULL;
@@ -80,7 +86,8 @@ static void nothing_set_takes_subject_and_defaults(void **state) {
     task_proto_free(NULL);
 }
 
-static void all_fields(void **state) {
+static void all_fields(void **state)
+{
     (void)state;
     Entry one = AX__V1__TASK__HEADERS_ENTRY__INIT, two = one, dropped = one;
     one.key = "traceparent";
@@ -123,7 +130,8 @@ static void all_fields(void **state) {
     done(&t, unpacked, &packed);
 }
 
-static void time_fields(void **state) {
+static void time_fields(void **state)
+{
     (void)state;
     struct task t;
     struct packed packed;
@@ -151,28 +159,31 @@ static void time_fields(void **state) {
     done(&t, unpacked, &packed);
 }
 
-static void bad_fields_are_named(void **state) {
+static void bad_fields_are_named(void **state)
+{
     (void)state;
     char key[KEY_MAX_BYTES + 2];
-    memset(key, 'k', sizeof key);
+    memset(key, 'k', sizeof(key));
     key[KEY_MAX_BYTES + 1] = '\0';
     char *const forbidden[] = {"a\nb", "a\rb", " a", "a "};
     Task m;
-#define REFUSED(says, too, ...)                                                                                        \
-    do {                                                                                                               \
-        m = (Task)AX__V1__TASK__INIT;                                                                                  \
-        __VA_ARGS__;                                                                                                   \
-        refused(&m, says, too);                                                                                        \
+#define REFUSED(says, too, ...)       \
+    do {                              \
+        m = (Task)AX__V1__TASK__INIT; \
+        __VA_ARGS__;                  \
+        refused(&m, says, too);       \
     } while (0)
     REFUSED("key", "513 bytes", m.key = key);
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++) {
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
         REFUSED("key", "CR, LF", m.key = forbidden[i]);
     }
     REFUSED("priority", "\"a.b\"", m.priority = "a.b");
     REFUSED("pool", "\"caf??\"", m.pool = "caf\xc3\xa9");
-    REFUSED("max_retry", "\"1001\"", m.max_retry_if_set_case = AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY;
+    REFUSED("max_retry", "\"1001\"",
+            m.max_retry_if_set_case = AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY;
             m.max_retry = 1001);
-    REFUSED("max_retry", "\"4294967295\"", m.max_retry_if_set_case = AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY;
+    REFUSED("max_retry", "\"4294967295\"",
+            m.max_retry_if_set_case = AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY;
             m.max_retry = UINT32_MAX);
     REFUSED("backoff", "\"0s\"", m.backoff = "0s");
     REFUSED("delay", "\"-1s\"", m.delay = "-1s");
@@ -183,9 +194,11 @@ static void bad_fields_are_named(void **state) {
     REFUSED("cron", "printable", m.cron = "* \n *"; m.key = "k");
     REFUSED("cron is given without key", "needs a key", m.cron = "* * *");
     REFUSED("timeout", "\"999ms\"", m.timeout = "999ms");
-    REFUSED("group", "1 to 64", m.group = "12345678901234567890123456789012345678901234567890123456789012345");
+    REFUSED("group", "1 to 64",
+            m.group = "12345678901234567890123456789012345678901234567890123456789012345");
     REFUSED("ordered is given without group", "", m.ordered = 1);
-    REFUSED("ordered and delay", "order of acceptance", m.ordered = 1; m.group = "a"; m.delay = "1s");
+    REFUSED("ordered and delay", "order of acceptance", m.ordered = 1; m.group = "a";
+            m.delay = "1s");
     REFUSED("overlap", "skip or queue", m.overlap = "both");
     REFUSED("overlap", "without cron", m.overlap = "skip");
     REFUSED("time_zone", "without cron", m.time_zone = "UTC");
@@ -195,7 +208,8 @@ static void bad_fields_are_named(void **state) {
 #undef REFUSED
 }
 
-static void refused_header(char *name, char *value, const char *says) {
+static void refused_header(char *name, char *value, const char *says)
+{
     Entry entry = AX__V1__TASK__HEADERS_ENTRY__INIT;
     Entry *entries[] = {&entry};
     Task m = AX__V1__TASK__INIT;
@@ -206,7 +220,8 @@ static void refused_header(char *name, char *value, const char *says) {
     refused(&m, "headers entry", says);
 }
 
-static void bad_headers_are_named(void **state) {
+static void bad_headers_are_named(void **state)
+{
     (void)state;
     refused_header("Ax-Key", "k", "\"Ax-Key\"");
     refused_header("aX-foo", "k", "\"aX-foo\"");
@@ -222,14 +237,15 @@ static void bad_headers_are_named(void **state) {
     refused_header("Status", "503", "empty body");
 }
 
-static void at_most_128_headers_and_the_last_of_a_name_counts(void **state) {
+static void at_most_128_headers_and_the_last_of_a_name_counts(void **state)
+{
     (void)state;
     static Entry entries[TASK_HEADERS_MAX + 1];
     static char names[TASK_HEADERS_MAX + 1][16];
     Entry *list[TASK_HEADERS_MAX + 1];
     for (int i = 0; i <= TASK_HEADERS_MAX; i++) {
         entries[i] = (Entry)AX__V1__TASK__HEADERS_ENTRY__INIT;
-        snprintf(names[i], sizeof names[i], "H%d", i);
+        snprintf(names[i], sizeof(names[i]), "H%d", i);
         entries[i].key = names[i];
         entries[i].value = "v";
         list[i] = &entries[i];
@@ -255,29 +271,67 @@ static void at_most_128_headers_and_the_last_of_a_name_counts(void **state) {
 }
 
 /* protobuf-c shows such strings cut at the NUL: two keys would be one. */
-static void nul_in_text_is_refused(void **state) {
+static void nul_in_text_is_refused(void **state)
+{
     (void)state;
     static const struct {
         const char *bytes;
         size_t n;
         const char *says;
     } cases[] = {
-        {"\x6a\x03" "a\0b", 5, "overlap"},       {"\x72\x03" "1s\0", 5, "timeout"},
-        {"\x7a\x03" "a\0b", 5, "group"},
-        {"\x12\x03" "a\0b", 5, "key"},           {"\x12\x01\0", 3, "key"},
-        {"\x1a\x03" "a\0b", 5, "priority"},      {"\x22\x03" "a\0b", 5, "pool"},
-        {"\x32\x03" "1s\0", 5, "backoff"},       {"\x3a\x03" "1s\0", 5, "delay"},
-        {"\x42\x03" "a\0b", 5, "at"},            {"\x4a\x03" "a\0b", 5, "cron"},
-        {"\x52\x03" "a\0b", 5, "time_zone"},     {"\x5a\x03" "a\0b", 5, "expires"},
-        {"\x62\x08\x0a\x03" "a\0b" "\x12\x01v", 10, "headers entry"},
-        {"\x62\x08\x0a\x01" "a" "\x12\x03v\0w", 10, "headers entry"},
+        {"\x6a\x03"
+         "a\0b",
+         5, "overlap"},
+        {"\x72\x03"
+         "1s\0",
+         5, "timeout"},
+        {"\x7a\x03"
+         "a\0b",
+         5, "group"},
+        {"\x12\x03"
+         "a\0b",
+         5, "key"},
+        {"\x12\x01\0", 3, "key"},
+        {"\x1a\x03"
+         "a\0b",
+         5, "priority"},
+        {"\x22\x03"
+         "a\0b",
+         5, "pool"},
+        {"\x32\x03"
+         "1s\0",
+         5, "backoff"},
+        {"\x3a\x03"
+         "1s\0",
+         5, "delay"},
+        {"\x42\x03"
+         "a\0b",
+         5, "at"},
+        {"\x4a\x03"
+         "a\0b",
+         5, "cron"},
+        {"\x52\x03"
+         "a\0b",
+         5, "time_zone"},
+        {"\x5a\x03"
+         "a\0b",
+         5, "expires"},
+        {"\x62\x08\x0a\x03"
+         "a\0b"
+         "\x12\x01v",
+         10, "headers entry"},
+        {"\x62\x08\x0a\x01"
+         "a"
+         "\x12\x03v\0w",
+         10, "headers entry"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         refused_bytes(cases[i].bytes, cases[i].n, cases[i].says, "NUL");
     }
 }
 
-static void garbage_and_truncated_bytes_are_refused(void **state) {
+static void garbage_and_truncated_bytes_are_refused(void **state)
+{
     (void)state;
     refused_bytes("not protobuf at all", 19, "19 bytes are not an ax.v1.Task", "Ax-Schema");
     refused_bytes("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "not an ax.v1.Task", "");
@@ -301,17 +355,20 @@ static void garbage_and_truncated_bytes_are_refused(void **state) {
     free(packed.data);
 }
 
-static void bad_subject_is_refused(void **state) {
+static void bad_subject_is_refused(void **state)
+{
     (void)state;
     struct task t;
     struct problem p;
     void *unpacked = NULL;
-    assert_int_equal(task_from_proto(&t, "ax.submit.high.a.b", NULL, 0, &unpacked, &p), AX_E_INVALID);
+    assert_int_equal(task_from_proto(&t, "ax.submit.high.a.b", NULL, 0, &unpacked, &p),
+                     AX_E_INVALID);
     assert_non_null(strstr(p.text, "subject"));
     assert_null(unpacked);
 }
 
-static void batch_gives_one_task_at_a_time(void **state) {
+static void batch_gives_one_task_at_a_time(void **state)
+{
     (void)state;
     Task good = AX__V1__TASK__INIT, bad = good, other = good;
     good.key = "one";
@@ -350,7 +407,8 @@ static void batch_gives_one_task_at_a_time(void **state) {
 }
 
 /* n empty tasks: two bytes each. */
-static ax_err unpack_empty_tasks(size_t n, void **batch, size_t *count, struct problem *p) {
+static ax_err unpack_empty_tasks(size_t n, void **batch, size_t *count, struct problem *p)
+{
     uint8_t *data = malloc(2 * n);
     assert_non_null(data);
     for (size_t i = 0; i < n; i++) {
@@ -362,7 +420,8 @@ static ax_err unpack_empty_tasks(size_t n, void **batch, size_t *count, struct p
     return err;
 }
 
-static void batch_is_bounded(void **state) {
+static void batch_is_bounded(void **state)
+{
     (void)state;
     void *batch = NULL;
     size_t count = 0;
@@ -378,7 +437,8 @@ static void batch_is_bounded(void **state) {
     assert_null(batch);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_set_takes_subject_and_defaults),
         cmocka_unit_test(all_fields),

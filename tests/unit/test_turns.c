@@ -156,8 +156,8 @@ static void weight_changes(void **state)
     assert_null(turns_next(&ts));
 }
 
-/* Over any stretch in which two wait all the time, turns are as weights to within a quantum of each, whatever the others do
- * meanwhile (Shreedhar and Varghese, theorem 1). */
+/* Over any stretch in which two wait all the time, turns are as weights to within a quantum of
+ * each, whatever the others do meanwhile (Shreedhar and Varghese, theorem 1). */
 static void fair_over_any_stretch(void **state)
 {
     (void)state;

@@ -119,9 +119,12 @@ static void what_is_not_known_is_passed_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_seen_is_told),  cmocka_unit_test(quantiles_are_within_an_eighth),
-        cmocka_unit_test(what_is_beyond_is_kept), cmocka_unit_test(the_past_is_forgotten),
-        cmocka_unit_test(history_tells_differences), cmocka_unit_test(what_is_not_known_is_passed_over),
+        cmocka_unit_test(nothing_seen_is_told),
+        cmocka_unit_test(quantiles_are_within_an_eighth),
+        cmocka_unit_test(what_is_beyond_is_kept),
+        cmocka_unit_test(the_past_is_forgotten),
+        cmocka_unit_test(history_tells_differences),
+        cmocka_unit_test(what_is_not_known_is_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
