@@ -1,6 +1,6 @@
 # The one place where versions of what AX is built and tested with are pinned. Sourced by the other scripts.
 NATS_SERVER_VERSION=2.15.1   # built when no suitable one is there
-NATS_SERVER_MIN=2.14.3       # core/connect.h says the same
+NATS_SERVER_MIN=2.14.3       # bus/connect.h says the same
 NATS_CLI_VERSION=0.5.1
 NATS_CLI_MIN=0.4.0
 GO_VERSION=1.26.8            # fetched as a Go module when the Go at hand is older than GO_MIN and cannot fetch its own

@@ -1,5 +1,5 @@
-# Writes OUT, a C file with the text of every file in FILES as provision_assets[] (core/provision.h).
-set(code "/* Made from streams/ by scripts/cmake/assets.cmake. */\n#include \"core/provision.h\"\n\n")
+# Writes OUT, a C file with the text of every file in FILES as provision_assets[] (bus/provision.h).
+set(code "/* Made from streams/ by scripts/cmake/assets.cmake. */\n#include \"bus/provision.h\"\n\n")
 string(APPEND code "const struct provision_asset provision_assets[] = {\n")
 set(count 0)
 foreach(file ${FILES})

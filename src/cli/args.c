@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
-#include "core/clock.h"
 
 /* Flags that belong to the connection and are accepted after the command as well. */
 static const char *const common_flags[] = {"server",  "creds",  "user",      "password", "tlsca",

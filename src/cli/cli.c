@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/connect.h"
+#include "bus/connect.h"
 
 int say(int code, const char *format, ...)
 {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/options.h"
+#include "base/error.h"
+#include "base/options.h"
 
 /* Exit codes: 75 is EX_TEMPFAIL, so that a script can tell "come back" from "wrong". */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_BUSY = 75 };

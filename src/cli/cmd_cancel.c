@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/output.h"
-#include "core/connect.h"
 
 #define CANCEL_WAIT_MS 15000
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/connect.h"
+#include "bus/pipeline.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/stored.h"
-#include "core/connect.h"
-#include "core/cron.h"
-#include "core/names.h"
-#include "core/pipeline.h"
-#include "core/record.h"
-#include "core/task.h"
+#include "done/record.h"
+#include "task/cron.h"
+#include "task/names.h"
+#include "task/task.h"
 
 #define ROUNDS 10
 #define BATCH 1000

@@ -5,16 +5,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/fault.h"
+#include "bus/pipeline.h"
+#include "bus/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/stored.h"
-#include "core/clock.h"
-#include "core/fault.h"
-#include "core/names.h"
-#include "core/pipeline.h"
-#include "core/provision.h"
-#include "core/task.h"
+#include "task/names.h"
+#include "task/task.h"
 
 const char cmd_dead_detail[] = "retry puts the task back into its queue as attempt 1 and then "
                                "deletes the dead letter; when the queue is full\n"

@@ -1,10 +1,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "bus/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "core/provision.h"
 
 static void note_created(void *arg, const char *stream)
 {

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/pipeline.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/pool.h"
+#include "cli/stats_query.h"
 #include "cli/stored.h"
-#include "cli/told.h"
-#include "core/names.h"
-#include "core/pipeline.h"
-#include "core/settings.h"
+#include "task/names.h"
+#include "task/settings.h"
 
 #define SET_TRIES 10
 #define TOLD_WAIT_MS 1000
@@ -144,23 +144,23 @@ static json_t *json_known(double value)
 
 #define ADVICE_MAX 2
 
-static int advise(const char *pool, const struct told_pool *t, struct advice list[ADVICE_MAX])
+static int advise(const char *pool, const struct stats_pool *t, struct advice list[ADVICE_MAX])
 {
     int n = 0;
-    n += told_ack_wait_advice(pool, t, &list[n]);
-    n += told_late_ack_advice(pool, t, &list[n]);
+    n += stats_ack_wait_advice(pool, t, &list[n]);
+    n += stats_late_ack_advice(pool, t, &list[n]);
     return n;
 }
 
 /* What its leader tells of the pool; null where nobody does. */
-static void add_told(json_t *o, const char *pool, const struct told_pool *t)
+static void add_told(json_t *o, const char *pool, const struct stats_pool *t)
 {
     struct advice list[ADVICE_MAX];
     json_t *advice = json_array();
     int n = advise(pool, t, list);
     for (int i = 0; i < n; i++) {
         json_array_append_new(advice,
-                              json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].turn));
+                              json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].fix));
     }
     json_object_set_new(o, "pending", t->there ? json_integer(t->pending) : json_null());
     json_object_set_new(o, "busy", json_known(t->busy));
@@ -186,7 +186,7 @@ static json_t *counts_json(const struct pool_counts *n, const struct priorities 
 }
 
 static void print_table(const struct priorities *ps, const struct pool_list *pools,
-                        const struct pool_counts *counts, const struct told_pool *told)
+                        const struct pool_counts *counts, const struct stats_pool *told)
 {
     struct table t = {.columns = ps->count + 11};
     const char *cells[PRIORITIES_MAX + 11] = {"pool"};
@@ -231,13 +231,13 @@ static void print_table(const struct priorities *ps, const struct pool_list *poo
     table_print(&t);
 }
 
-static void print_advice(const struct pool_list *pools, const struct told_pool *told)
+static void print_advice(const struct pool_list *pools, const struct stats_pool *told)
 {
     struct advice list[ADVICE_MAX];
     for (int i = 0; i < pools->count; i++) {
         int n = advise(pools->list[i].name, &told[i], list);
         for (int k = 0; k < n; k++)
-            printf("warning: pool %s: %s → %s\n", pools->list[i].name, list[k].text, list[k].turn);
+            printf("warning: pool %s: %s → %s\n", pools->list[i].name, list[k].text, list[k].fix);
     }
 }
 
@@ -251,7 +251,7 @@ static bool leaders_told(void *arg, const json_t *answers)
 {
     const struct listed *l = arg;
     for (int i = 0; i < l->pools->count; i++) {
-        if (l->counts[i].leader[0] && !told_by(answers, l->counts[i].leader))
+        if (l->counts[i].leader[0] && !stats_query_by(answers, l->counts[i].leader))
             return false;
     }
     return true;
@@ -262,22 +262,22 @@ static int list(natsConnection *nc, bool json)
     struct problem p = {0};
     struct priorities ps;
     struct pool_list pools = {0};
-    struct told told = {0};
-    ax_err e = told_ask(&told, nc, &p); /* the answers come while the server is asked */
+    struct stats_query told = {0};
+    ax_err e = stats_query_ask(&told, nc, &p); /* the answers come while the server is asked */
     if (!e)
         e = provision_priorities(nc, &ps, &p);
     if (!e)
         e = pool_list_read(nc, &pools, &p);
     struct pool_counts *counts = calloc((size_t)pools.count + 1, sizeof(*counts));
-    struct told_pool *figures = calloc((size_t)pools.count + 1, sizeof(*figures));
+    struct stats_pool *figures = calloc((size_t)pools.count + 1, sizeof(*figures));
     if (!e && (!counts || !figures))
         e = problem_set(&p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     for (int i = 0; !e && i < pools.count; i++)
         e = pool_count(nc, &ps, pools.list[i].name, &counts[i], &p);
     if (!e)
-        told_gather(&told, TOLD_WAIT_MS, leaders_told, &(struct listed){&pools, counts});
+        stats_query_gather(&told, TOLD_WAIT_MS, leaders_told, &(struct listed){&pools, counts});
     for (int i = 0; !e && i < pools.count; i++)
-        told_read_pool(told.answers, pools.list[i].name, &figures[i]);
+        stats_query_pool(told.answers, pools.list[i].name, &figures[i]);
     if (!e && json) {
         json_t *all = json_array();
         for (int i = 0; i < pools.count; i++) {
@@ -295,7 +295,7 @@ static int list(natsConnection *nc, bool json)
     }
     free(counts);
     free(figures);
-    told_free(&told);
+    stats_query_free(&told);
     pool_list_free(&pools);
     return e ? say_problem(&p) : CLI_OK;
 }

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/output.h"
 #include "cli/overview.h"
-#include "core/clock.h"
 
 static void print_when(const char *what, int64_t ns)
 {

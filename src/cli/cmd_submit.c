@@ -7,13 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/find.h"
 #include "cli/output.h"
 #include "cli/recorded.h"
 #include "cli/submit.h"
-#include "core/connect.h"
 
 #define ANSWER_TIMEOUT_MS 5000
 #define TRIES 6
@@ -123,7 +123,7 @@ static int wait_end(natsConnection *nc, const struct submit_flags *f, const char
     if (s == NATS_OK)
         s = natsConnection_SubscribeSync(&subs[1], nc, dead);
     if (s == NATS_OK)
-        s = natsConnection_SubscribeSync(&subs[2], nc, PAGE_SUBJECTS);
+        s = natsConnection_SubscribeSync(&subs[2], nc, RECORD_BATCH_SUBJECTS);
     if (s == NATS_OK)
         s = natsConnection_FlushTimeout(nc, ANSWER_TIMEOUT_MS);
     int code = s == NATS_OK ? -1 : say(CLI_FAILED, "--wait: %s", natsStatus_GetText(s));

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "bus/provision.h"
 #include "cli/output.h"
 #include "cli/recorded.h"
 #include "cli/stored.h"
-#include "core/clock.h"
-#include "core/provision.h"
-#include "core/record.h"
+#include "done/record.h"
 
 /* A task between two streams is in both for a moment, but two looks are two moments: look again
  * before saying no. */

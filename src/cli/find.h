@@ -7,8 +7,8 @@
 #include <nats/nats.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "task/names.h"
 
 enum task_state {
     TASK_UNKNOWN,

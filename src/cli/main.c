@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "core/log.h"
 
 const struct command cli_commands[] = {
     {"up", "[FLAGS]", "Run everything here: a NATS server, ingress and dispatch, until stopped",

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 /* Prints value on one line and releases it. NULL: says that memory ran out. */
 void output_json(json_t *value);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bus/pipeline.h"
 #include "cli/recorded.h"
-#include "core/names.h"
-#include "core/pipeline.h"
+#include "task/names.h"
 
 #define API_TIMEOUT_MS 5000
 

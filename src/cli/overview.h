@@ -5,8 +5,8 @@
 #include <nats/nats.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/provision.h"
+#include "base/error.h"
+#include "bus/provision.h"
 
 struct overview {
     struct priorities queues; /* messages: unfinished tasks, those running included */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/pipeline.h"
 #include "cli/stored.h"
-#include "core/pipeline.h"
 
 #define API_TIMEOUT_MS 5000
 

@@ -5,10 +5,10 @@
 #include <nats/nats.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/lease.h"
-#include "core/names.h"
-#include "core/provision.h"
+#include "base/error.h"
+#include "bus/provision.h"
+#include "task/lease.h"
+#include "task/names.h"
 
 /* Adds the pool with these settings and sees to its consumers. AX_E_EXISTS: it was there (its
  * consumers are seen to all the same). */

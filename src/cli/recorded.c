@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/connect.h"
-#include "core/pipeline.h"
-#include "core/provision.h"
+#include "bus/connect.h"
+#include "bus/pipeline.h"
+#include "bus/provision.h"
 
 #define API_TIMEOUT_MS 5000
 #define ASK_TIMEOUT_MS 4000
@@ -47,10 +47,11 @@ ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64
 
 bool recorded_in(natsMsg *msg, const char *id)
 {
-    struct page page;
+    struct record_batch page;
     struct record r;
-    return page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK &&
-           page_find(&page, id, &r);
+    return record_batch_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
+               AX_OK &&
+           record_batch_find(&page, id, &r);
 }
 
 /* One batch of pages from sequence *next on. *more: there may be others behind it. */
@@ -61,14 +62,14 @@ static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *
     char body[160];
     int n = snprintf(body, sizeof(body),
                      "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", *next,
-                     PAGE_SUBJECTS, BATCH);
+                     RECORD_BATCH_SUBJECTS, BATCH);
     natsStatus s = natsConnection_PublishRequest(nc, "$JS.API.DIRECT.GET." STREAM_DONE, inbox, body,
                                                  n);
     *more = false;
     while (s == NATS_OK) {
         natsMsg *msg = NULL;
         const char *status = NULL, *at = NULL;
-        struct page page;
+        struct record_batch page;
         s = natsSubscription_NextMsg(&msg, sub, API_TIMEOUT_MS);
         if (s != NATS_OK)
             break;
@@ -85,9 +86,9 @@ static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *
             uint64_t here = strtoull(at, NULL, 10);
             *next = here + 1;
             *more = true;
-            if (page_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
-                    AX_OK &&
-                page_find(&page, id, r))
+            if (record_batch_unpack(&page, natsMsg_GetData(msg),
+                                    (size_t)natsMsg_GetDataLength(msg)) == AX_OK &&
+                record_batch_find(&page, id, r))
                 *seq = here;
         }
         natsMsg_Destroy(msg);
@@ -122,8 +123,8 @@ static size_t add_pages(const json_t *state, uint64_t *pages, uint64_t *records)
     const char *subject;
     json_t *value, *subjects = json_object_get(state, "subjects");
     json_object_foreach(subjects, subject, value) {
-        struct page_name name;
-        if (page_parse_subject(subject, &name)) {
+        struct record_batch_name name;
+        if (record_batch_parse_subject(subject, &name)) {
             *pages += 1;
             *records += name.entries;
         }
@@ -140,7 +141,7 @@ ax_err recorded_count(natsConnection *nc, uint64_t *out, struct problem *p)
         char *reply = NULL;
         int err_code = 0;
         snprintf(payload, sizeof(payload), "{\"subjects_filter\":\"%s\",\"offset\":%zu}",
-                 PAGE_SUBJECTS, told);
+                 RECORD_BATCH_SUBJECTS, told);
         ax_err e = provision_api(nc, "STREAM.INFO." STREAM_DONE, payload, API_TIMEOUT_MS, &reply,
                                  &err_code, p);
         if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {

@@ -1,4 +1,4 @@
-/* Records of finished tasks that stand in pages (core/record.h): ingress has an index of them,
+/* Records of finished tasks that stand in pages (done/record.h): ingress has an index of them,
  * without it every page is read. Blocking. */
 #ifndef AX_CLI_RECORDED_H
 #define AX_CLI_RECORDED_H
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/record.h"
+#include "base/error.h"
+#include "done/record.h"
 
 /* Asks ingress. AX_OK: r and seq; AX_E_NOT_FOUND: there is none; else: it cannot tell. */
 ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64_t *seq,

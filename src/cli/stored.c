@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
-#include "core/connect.h"
-#include "core/pipeline.h"
-#include "core/provision.h"
+#include "base/clock.h"
+#include "bus/connect.h"
+#include "bus/pipeline.h"
+#include "bus/provision.h"
 
 #define API_TIMEOUT_MS 5000
 #define PUBLISH_TIMEOUT_MS 2000

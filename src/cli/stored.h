@@ -6,7 +6,7 @@
 #include <nats/nats.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct stored {
     char subject[256];

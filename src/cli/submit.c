@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "bus/pipeline.h"
 #include "cli/stored.h"
-#include "core/clock.h"
-#include "core/pipeline.h"
 
 #define RETRY_AFTER_DEFAULT_MS 250
 #define RETRY_AFTER_MAX_MS 60000

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cli/cli.h"
-#include "core/names.h"
+#include "task/names.h"
 
 struct submit_flags {
     const char *priority, *pool, *key, *file;

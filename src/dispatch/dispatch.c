@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/log.h"
-#include "core/memory.h"
-#include "dispatch/seen.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "dispatch/lead/catch_up.h"
 
 #define POOLS_LOOK_MS 100
 #define POOLS_LOOK_AGAIN_MS 1000
@@ -84,7 +84,7 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
         pool->next = d->pools;
         d->pools = pool;
         dispatch_kick(d);
-        spread_kick(d);
+        assignment_kick(d);
     }
     pool_set_settings(pool, &s);
 }
@@ -109,8 +109,8 @@ static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
 static void read_pools(struct dispatch *d)
 {
     struct reader_events events = {on_pool_value, on_pools_end, d};
-    if (reader_start(NULL, d->nc, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1,
-                     &events) != AX_OK)
+    if (reader_start(NULL, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) !=
+        AX_OK)
         dispatch_look_pools(d);
 }
 
@@ -136,7 +136,7 @@ static void on_filter_timer(void *arg)
     struct dispatch *d = arg;
     if (clock_is_set(&d->clock)) {
         filter_expire(d->filter, clock_ax_ns(&d->clock));
-        page_index_expire(d->pages, clock_ax_ns(&d->clock));
+        batch_index_expire(d->batches, clock_ax_ns(&d->clock));
     }
     loop_timer_start(d->loop, &d->filter_timer, FILTER_EVERY_MS, on_filter_timer, d);
 }
@@ -146,7 +146,7 @@ static void on_filter_timer(void *arg)
 static void on_tick(void *arg)
 {
     struct dispatch *d = arg;
-    bool ready = seen_done(d) > 0 && d->priorities.count > 0 && d->spread.started;
+    bool ready = catch_up_done(d) > 0 && d->priorities.count > 0 && d->assignment.started;
     struct filter_stats s;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
         pool_tick(p);
@@ -159,7 +159,7 @@ static void on_tick(void *arg)
     metric_set(d->m_filter_false, (int64_t)s.false_positives);
     metric_set(d->m_filter_bytes, (int64_t)s.bytes);
     metric_set(d->m_index_bytes,
-               (int64_t)(page_index_bytes(d->pages) + page_index_bytes(d->recent)));
+               (int64_t)(batch_index_bytes(d->batches) + batch_index_bytes(d->recent)));
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
 }
 
@@ -205,25 +205,25 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     clock_init(&d->clock);
     if (getrandom(&d->random, sizeof(d->random), 0) != (ssize_t)sizeof(d->random) || d->random == 0)
         d->random = (uint64_t)clock_mono_ns(&d->clock) | 1;
-    d->seen.next_seq = 1;
+    d->catch_up.next_seq = 1;
     add_metrics(d);
-    d->events = (struct connect_events){.reconnected = on_reconnected, .arg = d};
+    d->events = (struct wire_events){.reconnected = on_reconnected, .arg = d};
     ax_err err = loop_new(&d->loop, &d->clock);
     instance_new(d->instance); /* starts nats.c's threads: what they touch is there now */
     if (err == AX_OK)
         err = filter_new(&d->filter, FILTER_DAYS, (int)o->filter_entries, FILTER_ERROR);
     if (err == AX_OK)
-        err = page_index_new(&d->pages, FILTER_DAYS);
+        err = batch_index_new(&d->batches, FILTER_DAYS);
     if (err == AX_OK)
-        err = page_index_new_recent(&d->recent, RECENT_ENTRIES);
+        err = batch_index_new_recent(&d->recent, RECENT_ENTRIES);
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
     loop_on_wake(d->loop, on_wake, d);
-    err = connect_open(&d->nc, o, d->loop, "ax-dispatch", &d->events, p);
+    err = wire_open(&d->wire, o, d->loop, "ax-dispatch", &d->events, p);
     if (err != AX_OK)
         return err;
     loop_enter(d->loop);
-    err = pipeline_new(&d->pipeline, d->nc, d->loop, PIPELINE_SLOTS);
+    err = pipeline_new(&d->pipeline, d->wire, d->loop, PIPELINE_SLOTS);
     if (err == AX_OK)
         err = listen_start(d);
     loop_leave(d->loop);
@@ -232,11 +232,11 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
     loop_enter(d->loop);
-    seen_catch_up(d);
+    catch_up_begin(d);
     read_pools(d);
     /* one that was published just before we listened may not have been stored when we read */
     dispatch_look_pools(d);
-    spread_start(d);
+    assignment_start(d);
     on_tick(d);
     on_filter_timer(d);
     loop_leave(d->loop);
@@ -246,6 +246,6 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 void dispatch_stop(struct dispatch *d)
 {
     /* ends the keeper's requests, which nobody would serve any more */
-    natsConnection_Close(d->nc);
+    wire_close(d->wire);
     keeper_stop(d);
 }

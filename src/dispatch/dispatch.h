@@ -8,39 +8,39 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "core/clock.h"
-#include "core/connect.h"
-#include "core/filter.h"
-#include "core/loop.h"
-#include "core/options.h"
-#include "core/page_index.h"
-#include "core/pipeline.h"
-#include "core/provision.h"
-#include "core/reader.h"
-#include "dispatch/pool.h"
-#include "dispatch/spread.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "bus/loop.h"
+#include "bus/pipeline.h"
+#include "bus/provision.h"
+#include "bus/reader.h"
+#include "bus/wire.h"
+#include "dispatch/lead/assignment.h"
+#include "dispatch/pool/pool.h"
+#include "done/batch_index.h"
+#include "done/filter.h"
 
 struct dispatch {
     const struct options *options;
     struct clock clock;
     struct loop *loop;
-    natsConnection *nc;
+    struct wire *wire;
     struct pipeline *pipeline;
-    struct connect_events events;
-    struct filter *filter;    /* ids in KV_AX_DONE */
-    struct page_index *pages; /* those of them that are in pages */
+    struct wire_events events;
+    struct filter *filter;       /* ids in KV_AX_DONE */
+    struct batch_index *batches; /* those of them that are in pages */
     /* of keyless tasks the last, whose queue message may come again */
-    struct page_index *recent;
+    struct batch_index *recent;
     struct {
         bool reading;
         uint64_t next_seq;              /* of KV_AX_DONE: where to go on */
         uint64_t started, wanted, done; /* readings, counted */
         int64_t end_ns;                 /* monotonic: end of the last one */
         /* in the order of the readings they wait for */
-        struct seen_waiter *waiting, *waiting_end;
-    } seen;                                /* seen.c */
+        struct catch_up_waiter *waiting, *waiting_end;
+    } catch_up;                            /* seen.c */
     char instance[INSTANCE_MAX_CHARS + 1]; /* our name among the dispatchers */
-    struct spread spread;
+    struct assignment assignment;
     uint64_t random; /* state of the jitter's generator */
     struct priorities priorities;
     int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/log.h"
+#include "base/log.h"
 #include "dispatch/dispatch.h"
 
 #define EVERY_S 5
@@ -63,7 +63,7 @@ static void keep_pools(struct dispatch *d, const struct priorities *ps)
     loop_leave(d->loop);
     for (; pool != NULL && !over(d); pool = pool->next) {
         memcpy(name, pool->name, sizeof(name));
-        ax_err err = provision_pool(d->nc, ps, name, on_repaired, NULL, &p);
+        ax_err err = provision_pool(wire_connection(d->wire), ps, name, on_repaired, NULL, &p);
         if (err != AX_OK) {
             char buf[256];
             log_warn("pool not provisioned", "pool=%s error=%s", name,
@@ -82,11 +82,11 @@ static void round_once(struct dispatch *d)
     struct priorities ps;
     struct problem p = {0};
     char buf[256];
-    ax_err err = provision_streams(d->nc, (int)d->options->replicas, &d->keeper_seen, on_created,
-                                   NULL, &p);
+    ax_err err = provision_streams(wire_connection(d->wire), (int)d->options->replicas,
+                                   &d->keeper_seen, on_created, NULL, &p);
     if (err == AX_OK)
-        err = provision_priorities(d->nc, &ps, &p);
-    int64_t created = err == AX_OK ? work_created(d->nc) : 0;
+        err = provision_priorities(wire_connection(d->wire), &ps, &p);
+    int64_t created = err == AX_OK ? work_created(wire_connection(d->wire)) : 0;
     if (err != AX_OK || created == 0) {
         log_warn("JetStream not ready", "error=%s",
                  log_quote(err != AX_OK ? p.text : "no AX_WORK", buf, sizeof(buf)));

@@ -4,20 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/ack.h"
-#include "core/acked.h"
-#include "core/log.h"
-#include "core/pressure.h"
+#include "base/log.h"
+#include "bus/ack.h"
 #include "dispatch/dispatch.h"
-#include "dispatch/seen.h"
+#include "dispatch/lead/catch_up.h"
+#include "task/congestion.h"
+#include "task/unrecorded.h"
 
 #define PAUSE_ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.PAUSE." STREAM_WORK "."
 
-static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_pull(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     struct pull_request r;
     char name[NAME_MAX_CHARS + 1];
     if (pull_parse_subject(natsMsg_GetSubject(msg), name) &&
@@ -29,11 +27,9 @@ static void on_pull(natsConnection *nc, natsSubscription *sub, natsMsg *msg, voi
     natsMsg_Destroy(msg);
 }
 
-static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_ack(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     struct ack_subject s;
     struct ack_payload a;
     struct pull_request r;
@@ -41,7 +37,7 @@ static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void
         ack_parse_payload(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
-            pool_on_receipt(p, s.stream_seq, s.timestamp_ns, &a);
+            acks_on_ack(p, s.stream_seq, s.timestamp_ns, &a);
             if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }
@@ -49,49 +45,40 @@ static void on_ack(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void
     natsMsg_Destroy(msg);
 }
 
-static void on_max_deliveries(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
-                              void *closure)
+static void on_max_deliveries(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
     const char *consumer = json_string_value(json_object_get(root, "consumer"));
     uint64_t seq = (uint64_t)json_integer_value(json_object_get(root, "stream_seq"));
     if (consumer != NULL && seq != 0) {
         struct pool *p = dispatch_pool(d, consumer);
         if (p != NULL)
-            pool_on_max_deliveries(p, seq);
+            acks_on_max_deliveries(p, seq);
     }
     json_decref(root);
     natsMsg_Destroy(msg);
 }
 
 /* An operator paused or resumed a consumer of AX_WORK: its info tells which. */
-static void on_pause(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_pause(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
+    struct pool *p = dispatch_pool(arg, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
     if (p != NULL && p->ready)
         pool_read_info(p);
     natsMsg_Destroy(msg);
 }
 
 /* Streams or consumers were created, changed or deleted. */
-static void on_change(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_change(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    dispatch_kick(closure);
+    dispatch_kick(arg);
     natsMsg_Destroy(msg);
 }
 
-static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_settings(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     const char *subject = natsMsg_GetSubject(msg), *expected = NULL;
     bool conditional = natsMsgHeader_Get(msg, HDR_EXPECT_SUBJECT_SEQ, &expected) == NATS_OK;
     /* A conditional publish is heard whether the bucket takes it or not (adding a pool that is
@@ -103,45 +90,37 @@ static void on_settings(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
     natsMsg_Destroy(msg);
 }
 
-static void on_lease(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_lease(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    spread_heard(closure, natsMsg_GetSubject(msg), msg);
+    assignment_heard(arg, natsMsg_GetSubject(msg), msg);
     natsMsg_Destroy(msg);
 }
 
 /* A queue is full: whoever leads a pool with groups in it says what they hold. */
-static void on_refused(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_refused(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    if (pressure_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool)) {
+    if (congestion_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool)) {
         for (struct pool *p = d->pools; p != NULL; p = p->next)
-            pool_on_refused(p, priority);
+            occupancy_on_refused(p, priority);
     }
     natsMsg_Destroy(msg);
 }
 
 /* ax.acked.<pool>: of a pool that changes hands. What we say ourselves comes back, and is known. */
-static void on_acked(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_acked(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct pool *p = dispatch_pool(closure, natsMsg_GetSubject(msg) + strlen(ACKED_PREFIX));
+    struct pool *p = dispatch_pool(arg, natsMsg_GetSubject(msg) + strlen(UNRECORDED_PREFIX));
     if (p != NULL)
-        pool_on_acked(p, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg));
+        acks_on_unrecorded(p, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg));
     natsMsg_Destroy(msg);
 }
 
 /* ax.worker.<pool>.<worker>: only who leads the pool has a use for it. */
-static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_report(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     char name[NAME_MAX_CHARS + 1], worker[WORKER_NAME_MAX_CHARS + 1];
     const char *schema = NULL;
     if (report_parse_subject(natsMsg_GetSubject(msg), name, worker)) {
@@ -156,18 +135,16 @@ static void on_report(natsConnection *nc, natsSubscription *sub, natsMsg *msg, v
 }
 
 /* ax.cancel.<pool>.<id>. A pool that is not ours is another dispatcher's to answer for. */
-static void on_cancel(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_cancel(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct dispatch *d = closure;
+    struct dispatch *d = arg;
     char name[NAME_MAX_CHARS + 1];
     const char *rest = natsMsg_GetSubject(msg) + strlen(CANCEL_PREFIX);
     const char *dot = strchr(rest, '.');
     if (dot != NULL && name_is_valid_n(rest, (size_t)(dot - rest)) && name_is_task_id(dot + 1)) {
         snprintf(name, sizeof(name), "%.*s", (int)(dot - rest), rest);
         struct pool *p = dispatch_pool(d, name);
-        if (p != NULL && p->ready && seen_suffices(p))
+        if (p != NULL && p->ready && catch_up_suffices(p))
             cancel_start(p, dot + 1, natsMsg_GetReply(msg));
     }
     natsMsg_Destroy(msg);
@@ -177,7 +154,7 @@ ax_err listen_start(struct dispatch *d)
 {
     const struct {
         const char *subject;
-        natsMsgHandler handler;
+        wire_handler handler;
     } list[] = {
         {"$JS.API.CONSUMER.MSG.NEXT." STREAM_WORK ".*", on_pull},
         {"$JS.ACK." STREAM_WORK ".>", on_ack},
@@ -191,13 +168,12 @@ ax_err listen_start(struct dispatch *d)
         {CANCEL_PREFIX "*.*", on_cancel},
         {REFUSED_PREFIX "*.*", on_refused},
         {WORKER_PREFIX "*.*", on_report},
-        {ACKED_PREFIX "*", on_acked},
+        {UNRECORDED_PREFIX "*", on_acked},
     };
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-        ax_err err = loop_subscribe(d->loop, NULL, d->nc, list[i].subject, NULL, list[i].handler,
-                                    d);
+        ax_err err = wire_subscribe(d->wire, NULL, list[i].subject, NULL, list[i].handler, d);
         if (err != AX_OK)
             return err;
     }
-    return figures_listen(d);
+    return stats_reply_listen(d);
 }

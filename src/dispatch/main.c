@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/http.h"
-#include "core/leave.h"
-#include "core/log.h"
-#include "core/options.h"
+#include "base/leave.h"
+#include "base/log.h"
+#include "base/options.h"
 #include "dispatch/dispatch.h"
+#include "stats/http.h"
 
 #define DRAIN_MS 5000
 #define DRAIN_CHECK_MS 20
@@ -31,7 +31,7 @@ struct drain {
 static void on_drain(void *arg)
 {
     struct drain *w = arg;
-    if ((spread_has_left(w->d) && pipeline_inflight(w->d->pipeline) == 0) ||
+    if ((assignment_has_left(w->d) && pipeline_inflight(w->d->pipeline) == 0) ||
         loop_now_ns(w->d->loop) >= w->until_ns)
         loop_stop(w->d->loop);
     else
@@ -44,7 +44,7 @@ static void drain(struct dispatch *d)
 {
     struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
     loop_enter(d->loop);
-    spread_leave(d);
+    assignment_leave(d);
     loop_timer_start(d->loop, &w.timer, DRAIN_CHECK_MS, on_drain, &w);
     loop_leave(d->loop);
     loop_run(d->loop);

@@ -52,9 +52,9 @@ void counters_register(struct counters *c)
                          "Submissions answered \"unknown\" because JetStream was silent");
     c->buried = counter("ax_ingress_buried_total",
                         "Submissions without reply subject that became dead letters");
-    c->working = gauge("ax_ingress_working", "Submissions in the works");
-    c->parked = gauge("ax_ingress_parked",
-                      "Submissions that wait for room in the pipeline or for a retry");
+    c->in_flight = gauge("ax_ingress_working", "Submissions in the works");
+    c->deferred = gauge("ax_ingress_parked",
+                        "Submissions that wait for room in the pipeline or for a retry");
     c->gaps = counter("ax_ingress_gaps_total",
                       "Stretches of a stream that were not heard and read again");
     c->filter_checks = counter("ax_ingress_filter_checks_total",

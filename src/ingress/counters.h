@@ -1,9 +1,9 @@
-/* What ingress counts, apart from what belongs to one priority (lane.h). Handles are looked up
+/* What ingress counts, apart from what belongs to one priority (queue.h). Handles are looked up
  * once. */
 #ifndef AX_INGRESS_COUNTERS_H
 #define AX_INGRESS_COUNTERS_H
 
-#include "core/metrics.h"
+#include "stats/metrics.h"
 
 /* Why a submission was not taken. */
 #define REFUSALS(X)                     \
@@ -45,11 +45,11 @@ struct counters {
     struct metric *accepted_later;
     struct metric *cron_fired, *cron_skipped; /* firings of recurring tasks */
     struct metric *batches;
-    struct metric *unknown; /* answered "unknown, retry" */
-    struct metric *buried;  /* no-reply submissions that went to AX_DEAD */
-    struct metric *working; /* gauge */
-    struct metric *parked;  /* gauge */
-    struct metric *gaps;    /* stretches of a stream that were not heard and read again */
+    struct metric *unknown;   /* answered "unknown, retry" */
+    struct metric *buried;    /* no-reply submissions that went to AX_DEAD */
+    struct metric *in_flight; /* gauge */
+    struct metric *deferred;  /* gauge */
+    struct metric *gaps;      /* stretches of a stream that were not heard and read again */
     struct metric *filter_checks, *filter_negatives, *filter_false_positives;
     /* gauges */
     struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids,

@@ -2,29 +2,27 @@
 
 #include <stdio.h>
 
-#include "core/connect.h"
-#include "core/log.h"
-#include "ingress/asked.h"
+#include "base/log.h"
+#include "bus/wire.h"
 #include "ingress/keeper.h"
-#include "ingress/known.h"
-#include "ingress/lane.h"
+#include "ingress/key_index.h"
 #include "ingress/pools.h"
-#include "ingress/shares.h"
-#include "ingress/submit.h"
-#include "ingress/told.h"
+#include "ingress/queue/queue.h"
+#include "ingress/queue/shares.h"
+#include "ingress/record_query.h"
+#include "ingress/stats_reply.h"
+#include "ingress/submit/submit.h"
 
 #define PIPELINE_EXTRA \
     4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
 #define DRAIN_POLL_MS 20
-#define DOORS 2
+#define SUBS 2
 
-static const char *const door_subjects[DOORS] = {"ax.submit", "ax.submit.>"};
+static const char *const door_subjects[SUBS] = {"ax.submit", "ax.submit.>"};
 
-static void on_submission(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_submission(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct ingress *ing = closure;
+    struct ingress *ing = arg;
     loop_enter(ing->loop);
     submit_take(ing, msg);
     loop_leave(ing->loop);
@@ -33,13 +31,13 @@ static void on_submission(natsConnection *nc, natsSubscription *sub, natsMsg *ms
 static void open_doors(struct ingress *ing)
 {
     /* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
-    if (ing->open || ing->closing || !clock_is_set(ing->clock) || ing->lanes == NULL)
+    if (ing->open || ing->closing || !clock_is_set(ing->clock) || ing->queues == NULL)
         return;
-    for (int i = 0; i < DOORS; i++) {
-        if (ing->doors[i] != NULL)
+    for (int i = 0; i < SUBS; i++) {
+        if (ing->subs[i] != NULL)
             continue;
-        ax_err err = loop_subscribe(ing->loop, &ing->doors[i], ing->nc, door_subjects[i],
-                                    INGRESS_QUEUE_GROUP, on_submission, ing);
+        ax_err err = wire_subscribe(ing->wire, &ing->subs[i], door_subjects[i], INGRESS_QUEUE_GROUP,
+                                    on_submission, ing);
         if (err != AX_OK) {
             log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i],
                       ax_err_text(err));
@@ -49,7 +47,7 @@ static void open_doors(struct ingress *ing)
     ing->open = true;
     char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
     log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"",
-             lanes_list(ing, list, sizeof(list)));
+             queues_list(ing, list, sizeof(list)));
 }
 
 static void try_open(void *arg)
@@ -64,7 +62,7 @@ void ingress_take_priorities(struct ingress *ing, const struct priorities *ps)
 {
     if (ing->closing)
         return;
-    lanes_update(ing, ps);
+    queues_update(ing, ps);
 }
 
 void ingress_disconnected(void *arg)
@@ -72,8 +70,8 @@ void ingress_disconnected(void *arg)
     struct ingress *ing = arg;
     loop_enter(ing->loop);
     ing->connected = false;
-    if (ing->known != NULL)
-        known_disconnected(ing->known);
+    if (ing->key_index != NULL)
+        key_index_disconnected(ing->key_index);
     loop_leave(ing->loop);
 }
 
@@ -84,9 +82,9 @@ void ingress_reconnected(void *arg)
     ing->connected = true;
     if (ing->keeper != NULL) {
         pipeline_reconnected(ing->pipe);
-        known_reconnected(ing->known);
+        key_index_reconnected(ing->key_index);
         pools_refresh(ing->pools);
-        lanes_reconnected(ing);
+        queues_reconnected(ing);
         submits_retry(ing->submits);
     }
     loop_leave(ing->loop);
@@ -99,7 +97,7 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     later_init(&ing->later);
     loop_enter(ing->loop);
     ing->connected = true;
-    ax_err err = pipeline_new(&ing->pipe, ing->nc, ing->loop,
+    ax_err err = pipeline_new(&ing->pipe, ing->wire, ing->loop,
                               (int)ing->options->inflight + PIPELINE_EXTRA);
     if (err == AX_OK)
         err = submits_new(&ing->submits, ing);
@@ -107,13 +105,13 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
         try_open(ing);
     loop_leave(ing->loop);
     if (err == AX_OK)
-        err = pools_start(&ing->pools, ing->nc, ing->pipe, ing->loop);
+        err = pools_start(&ing->pools, ing->wire, ing->pipe, ing->loop);
     if (err == AX_OK)
-        err = known_start(&ing->known, ing);
+        err = key_index_start(&ing->key_index, ing);
     if (err == AX_OK)
-        err = asked_start(ing);
+        err = record_query_start(ing);
     if (err == AX_OK)
-        err = told_start(ing);
+        err = stats_reply_start(ing);
     if (err == AX_OK)
         err = shares_start(ing);
     if (err == AX_OK)
@@ -122,16 +120,11 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
 }
 
 /* Nothing that nats.c has taken off the socket for us and not handed over yet. */
-static bool doors_are_empty(const struct ingress *ing)
+static bool subs_are_drained(const struct ingress *ing)
 {
-    for (int i = 0; i < DOORS; i++) {
-        int messages = 0;
-        if (ing->doors[i] == NULL ||
-            natsSubscription_DrainCompletionStatus(ing->doors[i]) != NATS_ILLEGAL_STATE)
-            continue;
+    for (int i = 0; i < SUBS; i++) {
         /* Without a connection the drain waits for a server that may never come back. */
-        if (ing->connected ||
-            natsSubscription_GetPending(ing->doors[i], &messages, NULL) != NATS_OK || messages > 0)
+        if (ing->subs[i] != NULL && !wire_is_drained(ing->wire, ing->subs[i], ing->connected))
             return false;
     }
     return true;
@@ -140,9 +133,9 @@ static bool doors_are_empty(const struct ingress *ing)
 static void poll_drained(void *arg)
 {
     struct ingress *ing = arg;
-    int working = submits_working(ing->submits) + lanes_held(ing);
-    bool written = !ing->connected || natsConnection_Buffered(ing->nc) <= 0;
-    if (doors_are_empty(ing) && working == 0 && written) {
+    int working = submits_in_flight(ing->submits) + queues_in_flight(ing);
+    bool written = !ing->connected || wire_is_flushed(ing->wire);
+    if (subs_are_drained(ing) && working == 0 && written) {
         log_info("stopped, nothing left in the works", NULL);
         loop_stop(ing->loop);
     } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
@@ -158,12 +151,12 @@ void ingress_drain(struct ingress *ing, int64_t limit_ms)
 {
     ing->closing = true;
     ing->drain_until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
-    for (int i = 0; i < DOORS; i++) {
-        if (ing->doors[i] != NULL)
-            natsSubscription_DrainTimeout(ing->doors[i], limit_ms);
+    for (int i = 0; i < SUBS; i++) {
+        if (ing->subs[i] != NULL)
+            wire_drain(ing->wire, ing->subs[i], limit_ms);
     }
     ing->open = false;
-    lanes_close(ing);
+    queues_close(ing);
     loop_timer_start(ing->loop, &ing->drain_timer, 0, poll_drained, ing);
 }
 

@@ -5,38 +5,38 @@
 #include <nats/nats.h>
 #include <stdbool.h>
 
-#include "core/loop.h"
-#include "core/options.h"
-#include "core/pipeline.h"
-#include "core/provision.h"
+#include "base/options.h"
+#include "bus/loop.h"
+#include "bus/pipeline.h"
+#include "bus/provision.h"
 #include "ingress/counters.h"
-#include "ingress/later.h"
+#include "ingress/feed/later.h"
 
 #define INGRESS_QUEUE_GROUP "ax-ingress"
 
-struct known;
+struct key_index;
 struct pools;
-struct lane;
+struct queue;
 struct submits;
 struct keeper;
-struct told;
+struct stats_reply;
 
 struct ingress {
-    natsConnection *nc;
+    struct wire *wire;
     struct loop *loop;
     struct clock *clock;
     const struct options *options;
     struct pipeline *pipe;
-    struct known *known;
+    struct key_index *key_index;
     struct pools *pools;
-    struct lane *lanes; /* every priority ever seen, see lane.h */
+    struct queue *queues; /* every priority ever seen, see queue.h */
     struct submits *submits;
     struct keeper *keeper;
-    struct told *told;
+    struct stats_reply *stats_reply;
     struct later later;
     struct counters counters;
-    natsSubscription *doors[2]; /* ax.submit, ax.submit.> */
-    bool open;                  /* the doors are subscribed */
+    struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */
+    bool open;                /* the doors are subscribed */
     bool connected;
     bool closing;
     struct loop_timer drain_timer;
@@ -47,7 +47,7 @@ struct ingress {
 void ingress_disconnected(void *arg);
 void ingress_reconnected(void *arg);
 
-/* ing->nc set, lock not held: starts everything; submissions are taken as soon as the streams are
+/* ing->wire set, lock not held: starts everything; submissions are taken as soon as the streams are
  * there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
 

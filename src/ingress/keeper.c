@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/connect.h"
-#include "core/log.h"
-#include "core/provision.h"
+#include "base/log.h"
+#include "bus/provision.h"
+#include "bus/wire.h"
 #include "ingress/ingress.h"
-#include "ingress/known.h"
-#include "ingress/lane.h"
+#include "ingress/key_index.h"
 #include "ingress/pools.h"
+#include "ingress/queue/queue.h"
 
 #define ROUND_S 5
 #define SETTLE_MS 100 /* advisories come in flocks, our own doing among them */
@@ -37,11 +37,9 @@ struct keeper {
     uint64_t seen; /* streams: see provision_streams */
 };
 
-static void on_advisory(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_advisory(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    keeper_kick(closure);
+    keeper_kick(arg);
     natsMsg_Destroy(msg);
 }
 
@@ -74,15 +72,16 @@ static ax_err look(struct keeper *k, struct problem *p)
     struct ingress *ing = k->ing;
     struct priorities ps;
     k->created = false;
-    ax_err err = provision_streams(ing->nc, (int)ing->options->replicas, &k->seen, on_created, k,
-                                   p);
+    ax_err err = provision_streams(wire_connection(ing->wire), (int)ing->options->replicas,
+                                   &k->seen, on_created, k, p);
     if (err == AX_OK)
-        err = provision_priorities(ing->nc, &ps, p);
+        err = provision_priorities(wire_connection(ing->wire), &ps, p);
     if (err == AX_OK)
-        err = provision_feeders(ing->nc, &ps, p);
+        err = provision_feeders(wire_connection(ing->wire), &ps, p);
     if (err == AX_OK && !k->counted_replicas) {
-        k->counted_replicas = provision_short_of_replicas(ing->nc, (int)ing->options->replicas,
-                                                          on_short, k, NULL) == AX_OK;
+        k->counted_replicas = provision_short_of_replicas(wire_connection(ing->wire),
+                                                          (int)ing->options->replicas, on_short, k,
+                                                          NULL) == AX_OK;
     }
     if (err != AX_OK && !k->created)
         return err;
@@ -91,7 +90,7 @@ static ax_err look(struct keeper *k, struct problem *p)
         ingress_take_priorities(ing, &ps);
     if (k->created) {
         pools_refresh(ing->pools);
-        known_refresh(ing->known);
+        key_index_refresh(ing->key_index);
     }
     loop_leave(ing->loop);
     return err;
@@ -157,7 +156,7 @@ ax_err keeper_start(struct keeper **out, struct ingress *ing)
     pthread_condattr_destroy(&attr);
     *out = k;
     for (int i = 0; i < ADVISORIES; i++) {
-        ax_err err = loop_subscribe(ing->loop, NULL, ing->nc, advisories[i], NULL, on_advisory, k);
+        ax_err err = wire_subscribe(ing->wire, NULL, advisories[i], NULL, on_advisory, k);
         if (err != AX_OK)
             return err;
     }

@@ -5,7 +5,7 @@
 #ifndef AX_INGRESS_KEEPER_H
 #define AX_INGRESS_KEEPER_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 struct ingress;
 struct keeper;

@@ -3,23 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/clock.h"
-#include "core/connect.h"
-#include "core/http.h"
-#include "core/leave.h"
-#include "core/log.h"
-#include "core/loop.h"
-#include "core/options.h"
+#include "base/clock.h"
+#include "base/leave.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "bus/loop.h"
+#include "bus/wire.h"
 #include "ingress/ingress.h"
 #include "ingress/keeper.h"
+#include "stats/http.h"
 
 #define DRAIN_LIMIT_MS 10000
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 
-static ax_err start(struct ingress *ing, const struct connect_events *events, struct problem *p)
+static ax_err start(struct ingress *ing, const struct wire_events *events, struct problem *p)
 {
-    ax_err err = connect_open(&ing->nc, ing->options, ing->loop, "ax-ingress", events, p);
+    ax_err err = wire_open(&ing->wire, ing->options, ing->loop, "ax-ingress", events, p);
     return err == AX_OK ? ingress_start(ing, p) : err;
 }
 
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     clock_init(&clock);
     ing.clock = &clock;
     ing.options = &options;
-    const struct connect_events events = {ingress_disconnected, ingress_reconnected, &ing};
+    const struct wire_events events = {ingress_disconnected, ingress_reconnected, &ing};
     err = loop_new(&ing.loop, &clock);
     if (err == AX_OK)
         err = start(&ing, &events, &p);

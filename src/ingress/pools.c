@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/connect.h"
-#include "core/fault.h"
-#include "core/hash.h"
-#include "core/header.h"
-#include "core/log.h"
-#include "core/names.h"
-#include "core/reader.h"
-#include "core/settings.h"
+#include "base/fault.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "bus/reader.h"
+#include "bus/wire.h"
+#include "task/header.h"
+#include "task/names.h"
+#include "task/settings.h"
 
 #define GET_WAIT_MS 3000
 
@@ -25,7 +25,7 @@ struct pool {
 };
 
 struct pools {
-    natsConnection *nc;
+    struct wire *wire;
     struct pipeline *pipe;
     struct loop *loop;
     struct pool *table;
@@ -108,11 +108,9 @@ static void take(struct pools *ps, const char *subject, natsMsg *msg)
     }
 }
 
-static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, void *closure)
+static void on_message(void *arg, natsMsg *msg)
 {
-    (void)nc;
-    (void)sub;
-    struct pools *ps = closure;
+    struct pools *ps = arg;
     loop_enter(ps->loop);
     take(ps, natsMsg_GetSubject(msg), msg);
     loop_leave(ps->loop);
@@ -153,8 +151,8 @@ void pools_refresh(struct pools *ps)
     }
     ps->round++;
     struct reader_events events = {.message = on_stored, .end = on_end, .arg = ps};
-    if (reader_start(&ps->reader, ps->nc, ps->pipe, ps->loop, STREAM_POOLS, POOLS_PREFIX ">", 1,
-                     &events) != AX_OK)
+    if (reader_start(&ps->reader, ps->pipe, ps->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) !=
+        AX_OK)
         log_error("cannot read the pools", "stream=%s", STREAM_POOLS);
 }
 
@@ -247,15 +245,15 @@ void pools_add(struct pools *ps, const char *name)
         free(a); /* the pool's next task tries again */
 }
 
-ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, struct loop *l)
+ax_err pools_start(struct pools **out, struct wire *wire, struct pipeline *p, struct loop *l)
 {
     struct pools *ps = calloc(1, sizeof(*ps));
     if (ps == NULL)
         return AX_E_NOMEM;
-    ps->nc = nc;
+    ps->wire = wire;
     ps->pipe = p;
     ps->loop = l;
-    ax_err err = loop_subscribe(l, NULL, nc, POOLS_PREFIX ">", NULL, on_message, ps);
+    ax_err err = wire_subscribe(wire, NULL, POOLS_PREFIX ">", NULL, on_message, ps);
     if (err != AX_OK) {
         free(ps);
         return err;

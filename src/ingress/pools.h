@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/loop.h"
-#include "core/pipeline.h"
+#include "base/error.h"
+#include "bus/loop.h"
+#include "bus/pipeline.h"
 
 struct pools;
 
 /* Lock not held. The bucket need not be there yet. */
-ax_err pools_start(struct pools **out, natsConnection *nc, struct pipeline *p, struct loop *l);
+ax_err pools_start(struct pools **out, struct wire *wire, struct pipeline *p, struct loop *l);
 /* The bucket has been read once: "unknown" is a word to rely on. */
 bool pools_are_read(const struct pools *ps);
 bool pools_has(const struct pools *ps, const char *name);

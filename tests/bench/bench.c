@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/connect.h"
-#include "core/log.h"
-#include "core/loop.h"
-#include "core/names.h"
-#include "core/options.h"
-#include "core/pipeline.h"
-#include "core/puller.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "bus/connect.h"
+#include "bus/loop.h"
+#include "bus/pipeline.h"
+#include "bus/puller.h"
+#include "task/names.h"
 
 #define BODY_BYTES 128
 #define IDLE_GAP_MS 5

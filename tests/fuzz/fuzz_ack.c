@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/ack.h"
 #include "check.h"
-#include "core/ack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

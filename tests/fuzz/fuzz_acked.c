@@ -4,21 +4,21 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/acked.h"
+#include "task/unrecorded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct acked_attempt *list, *again;
+    struct unrecorded_attempt *list, *again;
     size_t count, bytes, count_again;
-    if (acked_unpack(&list, &count, data, size) != AX_OK) {
+    if (unrecorded_unpack(&list, &count, data, size) != AX_OK) {
         CHECK(list == NULL && count == 0);
         return 0;
     }
-    CHECK(count <= ACKED_MAX);
-    uint8_t *packed = acked_pack(list, count, &bytes);
-    CHECK(packed != NULL && acked_unpack(&again, &count_again, packed, bytes) == AX_OK &&
+    CHECK(count <= UNRECORDED_MAX);
+    uint8_t *packed = unrecorded_pack(list, count, &bytes);
+    CHECK(packed != NULL && unrecorded_unpack(&again, &count_again, packed, bytes) == AX_OK &&
           count_again == count);
     for (size_t i = 0; i < count; i++) {
         CHECK(name_is_task_id(list[i].task) && list[i].attempt > 0 && list[i].fence > 0);

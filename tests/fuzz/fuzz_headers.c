@@ -8,7 +8,7 @@
 
 #include "../raw_message.h"
 #include "check.h"
-#include "core/task.h"
+#include "task/task.h"
 
 /* What is accepted must come back the same from what is stored. */
 static void check_round_trip(const struct task *t)

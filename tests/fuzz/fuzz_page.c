@@ -5,32 +5,32 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/record.h"
+#include "done/record.h"
 
 static void try_page(const uint8_t *data, size_t size)
 {
-    static struct page page, back;
-    uint8_t buf[PAGE_MAX_BYTES];
+    static struct record_batch page, back;
+    uint8_t buf[RECORD_BATCH_MAX_BYTES];
     struct record r;
-    if (page_unpack(&page, data, size) != AX_OK)
+    if (record_batch_unpack(&page, data, size) != AX_OK)
         return;
-    CHECK(page.count >= 1 && page.count <= PAGE_ENTRIES_MAX && name_is_valid(page.pool));
+    CHECK(page.count >= 1 && page.count <= RECORD_BATCH_ENTRIES_MAX && name_is_valid(page.pool));
     for (int i = 0; i < page.count; i++) {
         CHECK(name_is_task_id(page.entries[i].task));
-        CHECK(page_find(&page, page.entries[i].task, &r) && r.state == RECORD_DONE);
+        CHECK(record_batch_find(&page, page.entries[i].task, &r) && r.state == RECORD_DONE);
     }
-    size_t bytes = page_pack(&page, buf);
-    CHECK(bytes <= sizeof(buf) && page_unpack(&back, buf, bytes) == AX_OK &&
+    size_t bytes = record_batch_pack(&page, buf);
+    CHECK(bytes <= sizeof(buf) && record_batch_unpack(&back, buf, bytes) == AX_OK &&
           back.count == page.count);
 }
 
 static void try_subject(const char *subject)
 {
-    struct page_name name;
+    struct record_batch_name name;
     char again[SUBJECT_MAX_CHARS];
-    if (page_parse_subject(subject, &name)) {
-        CHECK(name.entries >= 1 && name.entries <= PAGE_ENTRIES_MAX);
-        page_subject(again, &name);
+    if (record_batch_parse_subject(subject, &name)) {
+        CHECK(name.entries >= 1 && name.entries <= RECORD_BATCH_ENTRIES_MAX);
+        record_batch_subject(again, &name);
         CHECK(strcmp(again, subject) == 0);
     }
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/pressure.h"
+#include "task/congestion.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t buf[REFUSED_MAX_BYTES];
     const uint8_t *nul = size > 0 ? memchr(data, '\0', size) : NULL;
     if (nul != NULL) {
-        if (pressure_parse_subject((const char *)data, REFUSED_PREFIX, priority, pool) ||
-            pressure_parse_subject((const char *)data, HELD_PREFIX, priority, pool))
+        if (congestion_parse_subject((const char *)data, REFUSED_PREFIX, priority, pool) ||
+            congestion_parse_subject((const char *)data, OCCUPANCY_PREFIX, priority, pool))
             CHECK(name_is_valid(priority) && name_is_valid(pool));
         size -= (size_t)(nul + 1 - data);
         data = nul + 1;
@@ -29,12 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(bytes <= sizeof(buf) && refused_unpack(&r2, buf, bytes) == AX_OK);
         CHECK(strcmp(r.group, r2.group) == 0 && r.count == r2.count);
     }
-    if (held_unpack(&h, data, size) == AX_OK) {
+    if (occupancy_unpack(&h, data, size) == AX_OK) {
         size_t bytes;
-        CHECK(h.count <= HELD_GROUPS_MAX);
-        uint8_t *again = held_pack(&h, &bytes);
-        CHECK(again != NULL && held_unpack(&h2, again, bytes) == AX_OK && h2.count == h.count &&
-              h2.others == h.others);
+        CHECK(h.count <= OCCUPANCY_GROUPS_MAX);
+        uint8_t *again = occupancy_pack(&h, &bytes);
+        CHECK(again != NULL && occupancy_unpack(&h2, again, bytes) == AX_OK &&
+              h2.count == h.count && h2.others == h.others);
         for (size_t i = 0; i < h.count; i++) {
             CHECK(strcmp(h.groups[i].group, h2.groups[i].group) == 0 &&
                   h.groups[i].held == h2.groups[i].held);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/lease.h"
-#include "core/record.h"
-#include "core/task.h"
+#include "done/record.h"
+#include "task/lease.h"
+#include "task/task.h"
 
 static void check_accepted(const struct task *t)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/ack.h"
+#include "bus/ack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/settings.h"
+#include "task/settings.h"
 
 static int same(const struct settings *a, const struct settings *b)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/ack.h"
 #include "check.h"
-#include "core/ack.h"
-#include "core/names.h"
+#include "task/names.h"
 
 static void try_task(const char *subject)
 {

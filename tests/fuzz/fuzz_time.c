@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "check.h"
-#include "core/clock.h"
 
 static void check_time(const char *s)
 {

@@ -137,7 +137,7 @@ def check_used():
 
 
 def check_settings():
-    fields = re.search(r"fields\[\] = \{(.*?)\n\};", read("src/core/settings.c"), re.S)[1]
+    fields = re.search(r"fields\[\] = \{(.*?)\n\};", read("src/task/settings.c"), re.S)[1]
     names = re.findall(r'^\s*\{"([a-z_]+)"', fields, re.M)
     same("pool setting", names, "README.md's table", ticked(rows(docs["README.md"], "pool setting"), r"^[a-z_]+$"))
     pool = section("docs/cli.md", "ax pool")
@@ -154,7 +154,7 @@ def check_settings():
 
 
 def check_headers():
-    defined = re.findall(r'#define HDR_[A-Z_]+ "([^"]+)"', read("src/core/names.h"))
+    defined = re.findall(r'#define HDR_[A-Z_]+ "([^"]+)"', read("src/task/names.h"))
     ours = {h for h in defined if h.startswith("Ax-")}
     same("header", ours, "docs/protocol.md", set(re.findall(r"\bAx-[A-Za-z-]*[A-Za-z]", docs["docs/protocol.md"])) - TYPOS)
     for page, text in docs.items():
@@ -162,8 +162,8 @@ def check_headers():
             failures.append(f"header {name} is documented in {page} and does not exist")
         for name in set(re.findall(r"`(Nats-[A-Z][A-Za-z-]*)`", text)) - set(defined):
             failures.append(f"header {name} is documented in {page} and the code does not know it")
-    submit = re.search(r"submit_headers\[\] = \{(.*?)\}", read("src/core/task_submit.c"), re.S)[1]
-    constants = dict(re.findall(r'#define (HDR_[A-Z_]+) "([^"]+)"', read("src/core/names.h")))
+    submit = re.search(r"submit_headers\[\] = \{(.*?)\}", read("src/task/task_submit.c"), re.S)[1]
+    constants = dict(re.findall(r'#define (HDR_[A-Z_]+) "([^"]+)"', read("src/task/names.h")))
     table = rows(section("docs/protocol.md", "Headers, fields and limits"), "header")
     same("header of a submission", [constants[c] for c in re.findall(r"HDR_[A-Z_]+", submit)],
          "docs/protocol.md, Headers, fields and limits", ticked(table, r"^Ax-.*"))
@@ -171,7 +171,7 @@ def check_headers():
 
 def check_answers():
     protocol = docs["docs/protocol.md"]
-    codes = re.findall(r"#define ERR_CODE_[A-Z_]+ (\d+)", read("src/ingress/answer.h"))
+    codes = re.findall(r"#define ERR_CODE_[A-Z_]+ (\d+)", read("src/ingress/submit/answer.h"))
     same("err_code", codes, "docs/protocol.md, Errors",
          re.findall(r"^\| \d+ \| (\d+) \|", section("docs/protocol.md", "Errors"), re.M))
     counters = read("src/ingress/counters.h")
@@ -184,12 +184,12 @@ def check_answers():
     texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/find.c"), re.S)[1]
     line = re.search(r"States: (.*)\.", section("docs/cli.md", "ax status"))[1]
     same("state", re.findall(r'"([a-z]+)"', texts), "docs/cli.md, ax status", re.findall(r"`([a-z]+)`", line))
-    for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work_job.c"), re.S)[1]):
+    for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work/work_job.c"), re.S)[1]):
         if name not in section("docs/cli.md", "ax work"):
             failures.append(f"variable {name} of ax work is not documented in docs/cli.md")
     # Every text of a refusal that begins with a word of its own.
     answers = 0
-    for path in ("src/ingress/submit.c", "src/ingress/submit_steps.c"):
+    for path in ("src/ingress/submit/submit.c", "src/ingress/submit/submit_steps.c"):
         for text in re.findall(r'(?:verdict_error\(&v, [^"]*|refuse\(s, REFUSED_[A-Z_]+, )"([A-Za-z_-]+[: ])', read(path)):
             answers += 1
             if text not in protocol:

@@ -1,5 +1,5 @@
 # Order of steps under a microscope: ax-ingress, ax-dispatch and ax die as by kill -9 at every one of their fault points
-# (before and after each durable step, src/core/fault.h) and are started again. Then every accepted task has ended, each
+# (before and after each durable step, src/base/fault.h) and are started again. Then every accepted task has ended, each
 # effect was applied once, no attempt whose worker lived was started twice, and nothing is left in any stream.
 # The points are listed by the programs: one that has no scenario, or that its scenario does not reach, fails the test.
 # AX_FAULT_ONLY=name,… runs some; AX_FAULT_LANES is how many servers work side by side.

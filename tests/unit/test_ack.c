@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/ack.h"
+#include "bus/ack.h"
 
 static void both_forms_of_subject(void **state)
 {

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/acked.h"
+#include "task/unrecorded.h"
 
-static struct acked_attempt *made(size_t count)
+static struct unrecorded_attempt *made(size_t count)
 {
-    struct acked_attempt *list = calloc(count, sizeof(*list));
+    struct unrecorded_attempt *list = calloc(count, sizeof(*list));
     assert_non_null(list);
     for (size_t i = 0; i < count; i++) {
         snprintf(list[i].task, sizeof(list[i].task), "%032zx", i);
@@ -26,13 +26,13 @@ static struct acked_attempt *made(size_t count)
 static void comes_back(void **state)
 {
     (void)state;
-    static const size_t counts[] = {1, 2, ACKED_MAX};
+    static const size_t counts[] = {1, 2, UNRECORDED_MAX};
     for (size_t n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
-        struct acked_attempt *list = made(counts[n]), *back;
+        struct unrecorded_attempt *list = made(counts[n]), *back;
         size_t bytes, count;
-        uint8_t *buf = acked_pack(list, counts[n], &bytes);
+        uint8_t *buf = unrecorded_pack(list, counts[n], &bytes);
         assert_non_null(buf);
-        assert_int_equal(acked_unpack(&back, &count, buf, bytes), AX_OK);
+        assert_int_equal(unrecorded_unpack(&back, &count, buf, bytes), AX_OK);
         assert_int_equal(count, counts[n]);
         for (size_t i = 0; i < count; i++) {
             assert_string_equal(back[i].task, list[i].task);
@@ -48,9 +48,9 @@ static void comes_back(void **state)
 static void nothing_is_nothing(void **state)
 {
     (void)state;
-    struct acked_attempt *back;
+    struct unrecorded_attempt *back;
     size_t count = 7;
-    assert_int_equal(acked_unpack(&back, &count, NULL, 0), AX_OK);
+    assert_int_equal(unrecorded_unpack(&back, &count, NULL, 0), AX_OK);
     assert_int_equal(count, 0);
     free(back);
 }
@@ -58,10 +58,10 @@ static void nothing_is_nothing(void **state)
 static void one_bad_entry_is_enough(void **state)
 {
     (void)state;
-    struct acked_attempt *back;
+    struct unrecorded_attempt *back;
     size_t bytes, count;
     for (int kind = 0; kind < 4; kind++) {
-        struct acked_attempt *list = made(3);
+        struct unrecorded_attempt *list = made(3);
         if (kind == 0)
             list[2].task[0] = '\0';
         else if (kind == 1)
@@ -70,20 +70,20 @@ static void one_bad_entry_is_enough(void **state)
             list[2].attempt = 0;
         else
             list[2].fence = 0;
-        uint8_t *buf = acked_pack(list, 3, &bytes);
-        assert_int_equal(acked_unpack(&back, &count, buf, bytes), AX_E_PROTOCOL);
+        uint8_t *buf = unrecorded_pack(list, 3, &bytes);
+        assert_int_equal(unrecorded_unpack(&back, &count, buf, bytes), AX_E_PROTOCOL);
         assert_null(back);
         assert_int_equal(count, 0);
         free(buf);
         free(list);
     }
-    struct acked_attempt *many = made(ACKED_MAX + 1);
-    uint8_t *buf = acked_pack(many, ACKED_MAX + 1, &bytes);
-    assert_int_equal(acked_unpack(&back, &count, buf, bytes), AX_E_PROTOCOL);
+    struct unrecorded_attempt *many = made(UNRECORDED_MAX + 1);
+    uint8_t *buf = unrecorded_pack(many, UNRECORDED_MAX + 1, &bytes);
+    assert_int_equal(unrecorded_unpack(&back, &count, buf, bytes), AX_E_PROTOCOL);
     assert_null(back);
     free(buf);
     free(many);
-    assert_int_equal(acked_unpack(&back, &count, "\xff\xff", 2), AX_E_PROTOCOL);
+    assert_int_equal(unrecorded_unpack(&back, &count, "\xff\xff", 2), AX_E_PROTOCOL);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "ingress/answer.h"
+#include "ingress/submit/answer.h"
 
 static void an_accepted_task_looks_like_a_puback(void **state)
 {

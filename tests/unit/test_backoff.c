@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "core/backoff.h"
+#include "task/backoff.h"
 
 static void doubles_from_the_base(void **state)
 {

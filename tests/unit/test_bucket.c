@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/bucket.h"
+#include "dispatch/rate/bucket.h"
 
 #define S 1000000000LL
 

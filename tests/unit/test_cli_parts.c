@@ -17,7 +17,7 @@
 
 #include "cli/output.h"
 #include "cli/submit.h"
-#include "cli/work.h"
+#include "cli/work/work.h"
 
 static void durations_read_well(void **state)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/clock.h"
+#include "base/clock.h"
 
 #define S 1000000000LL
 #define MS 1000000LL

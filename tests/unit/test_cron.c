@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "core/cron.h"
-#include "core/task_rules.h"
+#include "task/cron.h"
+#include "task/task_rules.h"
 
 static void allowed(const char *cron, const char *schedule)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dispatch/demand.h"
+#include "dispatch/pool/demand.h"
 
 #define BATCH 20
 #define SECOND 1000000000LL

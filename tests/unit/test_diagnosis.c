@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/diagnosis.h"
+#include "cli/doctor/diagnosis.h"
 
 static struct view_pool pools[2];
 static struct view_stream streams[2];
@@ -29,7 +29,7 @@ static int setup(void **state)
                                            .ack_wait_ms = 30000,
                                            .max_ack_pending = 1000,
                                            .leader = "d-1"};
-    pools[0].told = (struct told_pool){
+    pools[0].told = (struct stats_pool){
         .there = true,
         .ready = true,
         .dispatcher = "d-1",
@@ -95,7 +95,7 @@ static struct finding only(const char *code)
     int n = 0;
     diagnose(&view, &f);
     for (int i = 0; i < f.count; i++) {
-        assert_true(f.list[i].text[0] != '\0' && f.list[i].turn[0] != '\0' &&
+        assert_true(f.list[i].text[0] != '\0' && f.list[i].fix[0] != '\0' &&
                     f.list[i].about[0] != '\0');
         if (strcmp(f.list[i].code, code) == 0) {
             found = f.list[i];
@@ -136,7 +136,7 @@ static void all_is_well(void **state)
 static void growth_is_told_apart_by_how_busy_workers_are(void **state)
 {
     (void)state;
-    struct told_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].told;
     t->minute.pending_rise = 60;
     t->busy = 0.97;
     struct finding f = only("workers_busy");
@@ -153,7 +153,7 @@ static void growth_is_told_apart_by_how_busy_workers_are(void **state)
     t->rate_now = 5;
     f = only("held_back");
     assert_non_null(strstr(f.text, "its rate (5 starts/s) is used up"));
-    assert_non_null(strstr(f.turn, "ax pool set email rate=10"));
+    assert_non_null(strstr(f.fix, "ax pool set email rate=10"));
     t->inflight_limit = 20;
     f = only("held_back");
     assert_non_null(strstr(f.text, "its rate has adapted"));
@@ -163,7 +163,7 @@ static void growth_is_told_apart_by_how_busy_workers_are(void **state)
     t->minute.capped_s = 50;
     f = only("held_back");
     assert_non_null(strstr(f.text, "max_ack_pending (1000) is used up"));
-    assert_non_null(strstr(f.turn, "nats consumer edit AX_WORK email --max-pending 2000 -f"));
+    assert_non_null(strstr(f.fix, "nats consumer edit AX_WORK email --max-pending 2000 -f"));
     t->minute.capped_s = 0;
     t->minute.grouped_s = 50;
     assert_non_null(strstr(only("held_back").text, "groups that have reached their limits"));
@@ -176,7 +176,7 @@ static void growth_is_told_apart_by_how_busy_workers_are(void **state)
 static void a_full_queue_does_not_grow(void **state)
 {
     (void)state;
-    struct told_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].told;
     streams[0].messages = 1000;
     pools[0].counts.queued[0] = 980;
     t->pending = 970;
@@ -195,17 +195,17 @@ static void a_full_queue_does_not_grow(void **state)
 static void timeouts(void **state)
 {
     (void)state;
-    struct told_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].told;
     t->five_minutes.timeouts = 30; /* one in a hundred */
     nothing();
     t->minute.timeouts = t->five_minutes.timeouts = 120; /* none before, one in five now */
     struct finding f = only("timeouts_rising");
     assert_non_null(strstr(
         f.text, "20% of the attempts that ended in the last 60s ended in silence, 0% before"));
-    assert_non_null(strstr(f.turn, "workers die"));
+    assert_non_null(strstr(f.fix, "workers die"));
     t->five_minutes.late_acks = 100;
     f = only("timeouts_rising");
-    assert_non_null(strstr(f.turn, "--wait"));
+    assert_non_null(strstr(f.fix, "--wait"));
     t->minute.timeouts = 120;
     t->five_minutes.timeouts = 600; /* all the time */
     t->five_minutes.late_acks = 0;
@@ -220,13 +220,13 @@ static void timeouts(void **state)
 static void ack_wait(void **state)
 {
     (void)state;
-    struct told_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].told;
     t->silence_p99_ms = 15000;
     nothing();
     t->silence_p99_ms = 15100;
     struct finding f = only("ack_wait_short");
     assert_non_null(strstr(f.text, "ack_wait 30s is under twice the 15s"));
-    assert_non_null(strstr(f.turn, "nats consumer edit AX_WORK email --wait 35s -f"));
+    assert_non_null(strstr(f.fix, "nats consumer edit AX_WORK email --wait 35s -f"));
     t->silence_count = 10; /* too few to tell */
     nothing();
     t->silence_count = 1000; /* long runs of workers that say in-progress are none of that */
@@ -240,7 +240,7 @@ static void who_is_not_there(void **state)
     (void)state;
     daemons[0].answered = false;
     daemons[1].answered = false;
-    pools[0].told = (struct told_pool){.busy = -1};
+    pools[0].told = (struct stats_pool){.busy = -1};
     struct findings f;
     diagnose(&view, &f);
     assert_int_equal(f.count, 4);
@@ -251,7 +251,7 @@ static void who_is_not_there(void **state)
     assert_string_equal(f.list[1].code, "no_dispatch");
     findings_free(&f);
     setup(NULL);
-    pools[0].told = (struct told_pool){.busy = -1};
+    pools[0].told = (struct stats_pool){.busy = -1};
     assert_non_null(strstr(only("no_leader").text, "its leader (d-1) does not answer"));
     pools[0].counts.leader[0] = '\0';
     assert_non_null(strstr(only("no_leader").text,
@@ -267,7 +267,7 @@ static void who_is_not_there(void **state)
     assert_int_equal(only("paused").severity, SEVERITY_NOTE);
     pools[0].paused = false;
     pools[0].told.paused = true;
-    assert_non_null(strstr(only("paused").turn, "nats consumer resume AX_WORK email -f"));
+    assert_non_null(strstr(only("paused").fix, "nats consumer resume AX_WORK email -f"));
 }
 
 static void streams_and_storage(void **state)

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "ingress/drain.h"
+#include "ingress/queue/drain.h"
 
 #define S 1000000000LL
 

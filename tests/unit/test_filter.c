@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/filter.h"
+#include "done/filter.h"
 
 #define DAY (86400LL * 1000000000LL)
 #define TODAY (19000 * DAY + DAY / 2)

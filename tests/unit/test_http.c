@@ -15,8 +15,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "core/http.h"
-#include "core/metrics.h"
+#include "stats/http.h"
+#include "stats/metrics.h"
 
 static atomic_bool is_ready;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/idset.h"
+#include "done/idset.h"
 
 static struct idset *make(void)
 {

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "core/lease.h"
-#include "dispatch/spread.h"
+#include "dispatch/lead/assignment.h"
+#include "task/lease.h"
 
 static void lease_comes_back_as_packed(void **state)
 {
@@ -88,19 +88,19 @@ static void names_of_processes_differ(void **state)
 static void shares_are_even(void **state)
 {
     (void)state;
-    assert_int_equal(spread_cap(0, 3), 0);
-    assert_int_equal(spread_cap(1, 3), 1);
-    assert_int_equal(spread_cap(6, 3), 2);
-    assert_int_equal(spread_cap(7, 3), 3);
-    assert_int_equal(spread_floor(7, 3), 2);
-    assert_int_equal(spread_floor(2, 3), 0);
+    assert_int_equal(assignment_cap(0, 3), 0);
+    assert_int_equal(assignment_cap(1, 3), 1);
+    assert_int_equal(assignment_cap(6, 3), 2);
+    assert_int_equal(assignment_cap(7, 3), 3);
+    assert_int_equal(assignment_floor(7, 3), 2);
+    assert_int_equal(assignment_floor(2, 3), 0);
     /* All pools find a place: cap for each member is enough for all, floor for each never too
      * many. */
     for (int pools = 0; pools < 40; pools++) {
         for (int members = 1; members < 12; members++) {
-            assert_true(spread_cap(pools, members) * members >= pools);
-            assert_true(spread_floor(pools, members) * members <= pools);
-            assert_true(spread_cap(pools, members) - spread_floor(pools, members) <= 1);
+            assert_true(assignment_cap(pools, members) * members >= pools);
+            assert_true(assignment_floor(pools, members) * members <= pools);
+            assert_true(assignment_cap(pools, members) - assignment_floor(pools, members) <= 1);
         }
     }
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/log.h"
+#include "base/log.h"
 
 static int pipe_fds[2];
 static int real_stderr;

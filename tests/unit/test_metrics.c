@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/metrics.h"
+#include "stats/metrics.h"
 
 static size_t occurrences(const char *text, const char *word)
 {

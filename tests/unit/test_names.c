@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "core/error.h"
-#include "core/names.h"
+#include "base/error.h"
+#include "task/names.h"
 
 #define CHARS_32 "abcdefghijklmnopqrstuvwxyz012345"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/options.h"
+#include "base/options.h"
 
 static const char *const variables[] = {
     "NATS_URL",    "NATS_CREDS",  "NATS_USER",       "NATS_PASSWORD",    "NATS_CA",

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "core/bucket.h"
-#include "dispatch/pace.h"
+#include "dispatch/rate/bucket.h"
+#include "dispatch/rate/pace.h"
 
 #define STEP_NS 1000000LL /* of the simulation */
 #define TASKS_MAX 1024

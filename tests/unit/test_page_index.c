@@ -7,14 +7,14 @@
 
 #include <cmocka.h>
 
-#include "core/page_index.h"
+#include "done/batch_index.h"
 
 #define DAY_NS (86400LL * 1000000000LL)
 
-static struct page_index *make(int days)
+static struct batch_index *make(int days)
 {
-    struct page_index *ix;
-    assert_int_equal(page_index_new(&ix, days), AX_OK);
+    struct batch_index *ix;
+    assert_int_equal(batch_index_new(&ix, days), AX_OK);
     return ix;
 }
 
@@ -25,20 +25,20 @@ static const char *id_of(char *out, int i)
 }
 
 /* Page number `number` with the ids from first on. */
-static void add(struct page_index *ix, uint32_t number, int first, int count, int64_t ns)
+static void add(struct batch_index *ix, uint32_t number, int first, int count, int64_t ns)
 {
-    struct page page = {.pool = "p", .count = count};
+    struct record_batch page = {.pool = "p", .count = count};
     for (int i = 0; i < count; i++)
         id_of(page.entries[i].task, first + i);
-    struct page_name name = {.writer = 1, .number = number, .entries = (uint32_t)count};
-    assert_int_equal(page_index_add(ix, &name, &page, ns), AX_OK);
+    struct record_batch_name name = {.writer = 1, .number = number, .entries = (uint32_t)count};
+    assert_int_equal(batch_index_add(ix, &name, &page, ns), AX_OK);
 }
 
-static bool leads_to(const struct page_index *ix, int i, uint32_t number)
+static bool leads_to(const struct batch_index *ix, int i, uint32_t number)
 {
     char id[TASK_ID_CHARS + 1];
-    struct page_name found[PAGE_CANDIDATES_MAX];
-    int n = page_index_find(ix, id_of(id, i), found);
+    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
+    int n = batch_index_find(ix, id_of(id, i), found);
     for (int k = 0; k < n; k++) {
         if (found[k].number == number)
             return true;
@@ -49,105 +49,105 @@ static bool leads_to(const struct page_index *ix, int i, uint32_t number)
 static void each_id_leads_to_its_page(void **state)
 {
     (void)state;
-    struct page_index *ix = make(7);
+    struct batch_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
-    struct page_name found[PAGE_CANDIDATES_MAX];
+    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
     for (int page = 0; page < 2000; page++)
         add(ix, (uint32_t)page, page * 64, 64, 5 * DAY_NS + page);
     for (int i = 0; i < 2000 * 64; i++)
         assert_true(leads_to(ix, i, (uint32_t)i / 64));
     int others = 0;
     for (int i = 0; i < 100000; i++)
-        others += page_index_find(ix, id_of(id, 10000000 + i), found);
+        others += batch_index_find(ix, id_of(id, 10000000 + i), found);
     assert_true(others < 1000); /* 32 bits: 128,000 × 100,000 / 2^32 = 3 by chance */
-    assert_int_equal(page_index_entries(ix), 2000 * 64);
-    page_index_free(ix);
+    assert_int_equal(batch_index_entries(ix), 2000 * 64);
+    batch_index_free(ix);
 }
 
 static void newest_page_comes_first(void **state)
 {
     (void)state;
-    struct page_index *ix = make(7);
+    struct batch_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
-    struct page_name found[PAGE_CANDIDATES_MAX];
+    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
     add(ix, 1, 0, 1, 5 * DAY_NS);
     add(ix, 3, 0, 1, 6 * DAY_NS);
     add(ix, 2, 0, 1, 5 * DAY_NS + 1);
-    assert_int_equal(page_index_find(ix, id_of(id, 0), found), 3);
+    assert_int_equal(batch_index_find(ix, id_of(id, 0), found), 3);
     assert_int_equal(found[0].number, 3);
     assert_int_equal(found[1].number, 2);
     assert_int_equal(found[2].number, 1);
     for (uint32_t i = 4; i < 40; i++)
         add(ix, i, 0, 1, 6 * DAY_NS);
-    assert_int_equal(page_index_find(ix, id, found), PAGE_CANDIDATES_MAX);
-    page_index_free(ix);
+    assert_int_equal(batch_index_find(ix, id, found), RECORD_BATCH_CANDIDATES_MAX);
+    batch_index_free(ix);
 }
 
 static void days_go_with_the_window(void **state)
 {
     (void)state;
-    struct page_index *ix = make(7);
-    size_t empty = page_index_bytes(ix);
+    struct batch_index *ix = make(7);
+    size_t empty = batch_index_bytes(ix);
     for (int day = 0; day < 12; day++)
         add(ix, (uint32_t)day, day * 10, 10, (100 + day) * DAY_NS);
-    page_index_expire(ix, 111 * DAY_NS);
+    batch_index_expire(ix, 111 * DAY_NS);
     for (int day = 0; day < 12; day++)
         assert_int_equal(leads_to(ix, day * 10, (uint32_t)day), day >= 4);
     add(ix, 99, 1000, 10, 103 * DAY_NS); /* older than the window */
     assert_false(leads_to(ix, 1000, 99));
-    page_index_expire(ix, 200 * DAY_NS);
-    assert_int_equal(page_index_entries(ix), 0);
-    assert_int_equal(page_index_bytes(ix), empty);
-    page_index_free(ix);
+    batch_index_expire(ix, 200 * DAY_NS);
+    assert_int_equal(batch_index_entries(ix), 0);
+    assert_int_equal(batch_index_bytes(ix), empty);
+    batch_index_free(ix);
 }
 
 static void more_days_than_it_has_are_kept_longer(void **state)
 {
     (void)state;
-    struct page_index *ix = make(1);
+    struct batch_index *ix = make(1);
     for (int day = 10; day > 0; day--)
         add(ix, (uint32_t)day, day * 10, 10, day * DAY_NS);
     add(ix, 20, 500, 10, 20 * DAY_NS);
     for (int day = 1; day <= 10; day++)
         assert_true(leads_to(ix, day * 10, (uint32_t)day));
     assert_true(leads_to(ix, 500, 20));
-    page_index_free(ix);
+    batch_index_free(ix);
 }
 
 static void the_last_ones_are_kept(void **state)
 {
     (void)state;
-    struct page_index *ix;
-    assert_int_equal(page_index_new_recent(&ix, 0), AX_E_INVALID);
-    assert_int_equal(page_index_new_recent(&ix, 1000), AX_OK);
+    struct batch_index *ix;
+    assert_int_equal(batch_index_new_recent(&ix, 0), AX_E_INVALID);
+    assert_int_equal(batch_index_new_recent(&ix, 1000), AX_OK);
     size_t most = 0;
     for (int page = 0; page < 2000; page++) {
         add(ix, (uint32_t)page, page * 50, 50, (2000 - page) * DAY_NS); /* times do not count */
-        page_index_expire(ix, 5000 * DAY_NS);
+        batch_index_expire(ix, 5000 * DAY_NS);
         for (int i = page * 50 - 999; i < (page + 1) * 50; i++)
             assert_true(i < 0 || leads_to(ix, i, (uint32_t)i / 50));
-        assert_true(page_index_entries(ix) <= 2000);
-        most = page_index_bytes(ix) > most ? page_index_bytes(ix) : most;
+        assert_true(batch_index_entries(ix) <= 2000);
+        most = batch_index_bytes(ix) > most ? batch_index_bytes(ix) : most;
     }
     assert_false(leads_to(ix, 0, 0));
     assert_true(most < 256 * 1024);
-    page_index_free(ix);
+    batch_index_free(ix);
 }
 
 static void a_million_ids_in_12_bytes_each(void **state)
 {
     (void)state;
-    struct page_index *ix = make(7);
+    struct batch_index *ix = make(7);
     size_t most = 0;
     for (int page = 0; page < 20000; page++) {
         add(ix, (uint32_t)page, page * 50, 50, DAY_NS);
-        size_t each = page_index_bytes(ix) / ((size_t)(page + 1) * 50);
+        size_t each = batch_index_bytes(ix) / ((size_t)(page + 1) * 50);
         if (page > 2000 && each > most)
             most = each;
     }
     assert_true(most <= 13);
-    print_message("%.2f bytes an id, %zu at most\n", (double)page_index_bytes(ix) / 1e6, most);
-    page_index_free(ix);
+    print_message("%.2f bytes an id, %zu at most\n", (double)batch_index_bytes(ix) / 1e6, most);
+    batch_index_free(ix);
 }
 
 int main(void)

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/pressure.h"
+#include "task/congestion.h"
 
 static void subjects(void **state)
 {
     (void)state;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    assert_true(pressure_parse_subject("ax.held.high.e-mail_2", HELD_PREFIX, priority, pool));
+    assert_true(
+        congestion_parse_subject("ax.held.high.e-mail_2", OCCUPANCY_PREFIX, priority, pool));
     assert_string_equal(priority, "high");
     assert_string_equal(pool, "e-mail_2");
     static const char *const bad[] = {"",
@@ -28,7 +29,7 @@ static void subjects(void **state)
                                       "ax.refused.high.email",
                                       "ax.held.high.123456789012345678901234567890123"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-        assert_false(pressure_parse_subject(bad[i], HELD_PREFIX, priority, pool));
+        assert_false(congestion_parse_subject(bad[i], OCCUPANCY_PREFIX, priority, pool));
 }
 
 static void refusals_come_back(void **state)
@@ -62,19 +63,19 @@ static void refusals_come_back(void **state)
 static void holdings_come_back(void **state)
 {
     (void)state;
-    struct held h = {.groups = calloc(HELD_GROUPS_MAX + 1, sizeof(*h.groups)),
+    struct held h = {.groups = calloc(OCCUPANCY_GROUPS_MAX + 1, sizeof(*h.groups)),
                      .others = 1ULL << 40},
                 back;
     size_t bytes;
-    for (int n = 0; n <= HELD_GROUPS_MAX; n = n * 7 + 1) {
+    for (int n = 0; n <= OCCUPANCY_GROUPS_MAX; n = n * 7 + 1) {
         for (int i = 0; i < n; i++) {
             snprintf(h.groups[i].group, sizeof(h.groups[i].group), i == 0 ? "" : "tenant-%d", i);
             h.groups[i].held = (uint32_t)(i * 3);
         }
         h.count = (size_t)n;
-        uint8_t *data = held_pack(&h, &bytes);
+        uint8_t *data = occupancy_pack(&h, &bytes);
         assert_non_null(data);
-        assert_int_equal(held_unpack(&back, data, bytes), AX_OK);
+        assert_int_equal(occupancy_unpack(&back, data, bytes), AX_OK);
         assert_int_equal(back.count, n);
         assert_true(back.others == h.others);
         for (int i = 0; i < n; i++) {
@@ -85,16 +86,16 @@ static void holdings_come_back(void **state)
         held_clear(&back);
         free(data);
     }
-    h.count = HELD_GROUPS_MAX + 1;
-    uint8_t *data = held_pack(&h, &bytes);
-    assert_int_equal(held_unpack(&back, data, bytes), AX_E_PROTOCOL);
+    h.count = OCCUPANCY_GROUPS_MAX + 1;
+    uint8_t *data = occupancy_pack(&h, &bytes);
+    assert_int_equal(occupancy_unpack(&back, data, bytes), AX_E_PROTOCOL);
     assert_null(back.groups);
     free(data);
     free(h.groups);
-    assert_int_equal(held_unpack(&back, NULL, 0), AX_OK); /* a queue without groups */
+    assert_int_equal(occupancy_unpack(&back, NULL, 0), AX_OK); /* a queue without groups */
     assert_int_equal(back.count, 0);
     held_clear(&back);
-    assert_int_equal(held_unpack(&back, "\x0a\xff", 2), AX_E_PROTOCOL);
+    assert_int_equal(occupancy_unpack(&back, "\x0a\xff", 2), AX_E_PROTOCOL);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/record.h"
+#include "done/record.h"
 
 static void record_comes_back_as_packed(void **state)
 {

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/report.h"
-#include "dispatch/workers.h"
+#include "dispatch/rate/workers.h"
+#include "task/report.h"
 
 static ax_err parse(struct report *r, const char *json, struct problem *p)
 {

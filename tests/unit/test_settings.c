@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/settings.h"
+#include "task/settings.h"
 
 #define DAY_MS 86400000LL
 

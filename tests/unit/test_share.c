@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ingress/share.h"
+#include "ingress/queue/share.h"
 
 static double level(double bound, size_t n, const struct share *in)
 {

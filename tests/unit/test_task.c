@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../raw_message.h"
-#include "core/task.h"
+#include "task/task.h"
 
 /* Headers as "name", "value", …, NULL. */
 static natsMsg *make_v(const char *subject, const char *body, va_list args)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "ax/v1/task.pb-c.h"
-#include "core/task.h"
+#include "task/task.h"
 
 #define SUBJECT "ax.submit.high.email"
 typedef Ax__V1__Task Task;

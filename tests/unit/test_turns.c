@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "dispatch/turns.h"
+#include "dispatch/fair/turns.h"
 
 #define MANY 64
 

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "core/history.h"
-#include "core/window.h"
+#include "stats/history.h"
+#include "stats/window.h"
 
 #define S 1000000000LL
 #define MS 1000000LL

@@ -1,0 +1,131 @@
+#include "base/clock.h"
+
+#include <stddef.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000LL
+#define UNSET INT64_MIN
+#define MERGE_AHEAD_NS (60 * NS_PER_S)
+
+/* The offset is one number with two honest bounds. Every server timestamp is a lower bound (it was
+ * made before we saw it), and an answer to a request is an upper bound as well (it was made after
+ * we asked). So the offset grows with the first and falls with the second; no guess about what is
+ * an old message and what is a clock set back is needed. */
+
+static int64_t boottime_ns(void *arg)
+{
+    (void)arg;
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static int64_t fake_ns(void *arg)
+{
+    return *(const int64_t *)arg;
+}
+
+static void start(struct clock *c, int64_t (*source)(void *), void *arg)
+{
+    c->mono_ns = source;
+    c->arg = arg;
+    atomic_init(&c->offset_ns, UNSET);
+    atomic_init(&c->last_ax_ns, 0);
+    atomic_init(&c->last_hlc_ns, 0);
+}
+
+/* Raises *a to at least v; returns what it then holds. */
+static int64_t raise_to(_Atomic int64_t *a, int64_t v)
+{
+    int64_t have = atomic_load(a);
+    while (have < v && !atomic_compare_exchange_weak(a, &have, v)) {
+    }
+    return have < v ? v : have;
+}
+
+/* The server's clock as we know it now; false while nothing was learnt. */
+static bool server_now(const struct clock *c, int64_t *out_ns)
+{
+    int64_t offset = atomic_load(&c->offset_ns);
+    return offset != UNSET && !__builtin_add_overflow(clock_mono_ns(c), offset, out_ns);
+}
+
+void clock_init(struct clock *c)
+{
+    start(c, boottime_ns, NULL);
+}
+
+void clock_init_fake(struct clock *c, int64_t *now_ns)
+{
+    start(c, fake_ns, now_ns);
+}
+
+int64_t clock_mono_ns(const struct clock *c)
+{
+    return c->mono_ns(c->arg);
+}
+
+void clock_learn(struct clock *c, int64_t server_ns)
+{
+    int64_t lower;
+    if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower)) {
+        return;
+    }
+    /* Set back: a message of before the step is stamped in the future, so the word is with answers
+     * alone. */
+    if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS) {
+        return;
+    }
+    raise_to(&c->offset_ns, lower);
+}
+
+void clock_learn_answer(struct clock *c, int64_t server_ns, int64_t asked_ns)
+{
+    int64_t now = clock_mono_ns(c), lower, upper;
+    if (server_ns <= 0 || asked_ns > now || __builtin_sub_overflow(server_ns, now, &lower) ||
+        __builtin_sub_overflow(server_ns, asked_ns, &upper)) {
+        return;
+    }
+    int64_t have = atomic_load(&c->offset_ns), want;
+    do {
+        want = have < lower ? lower : have > upper ? upper : have;
+    } while (want != have && !atomic_compare_exchange_weak(&c->offset_ns, &have, want));
+}
+
+int64_t clock_behind_ns(const struct clock *c)
+{
+    int64_t now;
+    if (!server_now(c, &now)) {
+        return 0;
+    }
+    int64_t behind = atomic_load(&c->last_ax_ns) - now;
+    return behind > 0 ? behind : 0;
+}
+
+bool clock_is_set(const struct clock *c)
+{
+    return atomic_load(&c->offset_ns) != UNSET;
+}
+
+int64_t clock_ax_ns(struct clock *c)
+{
+    int64_t now;
+    return server_now(c, &now) ? raise_to(&c->last_ax_ns, now) : 0;
+}
+
+int64_t clock_stamp(struct clock *c)
+{
+    int64_t now = clock_ax_ns(c), last = atomic_load(&c->last_hlc_ns), stamp;
+    do {
+        stamp = now > last ? now : last + 1;
+    } while (!atomic_compare_exchange_weak(&c->last_hlc_ns, &last, stamp));
+    return stamp;
+}
+
+void clock_merge(struct clock *c, int64_t stamp_ns)
+{
+    int64_t now = clock_ax_ns(c);
+    if (now > 0 && stamp_ns > 0 && stamp_ns - now <= MERGE_AHEAD_NS) {
+        raise_to(&c->last_hlc_ns, stamp_ns);
+    }
+}

@@ -1,0 +1,87 @@
+/* AX time (docs/design.md): the local monotonic clock plus an offset learnt from the server's
+ * timestamps.
+ *
+ * The host's wall clock is never read for scheduling. Two readings:
+ *   clock_mono_ns  intervals, deadlines and time-outs inside this process;
+ *   clock_ax_ns    "what time is it", comparable with timestamps the server sets. Never runs
+ *   backwards.
+ * Tests replace the monotonic source with clock_init_fake. All functions: any thread (atomics
+ * inside). */
+#ifndef AX_BASE_CLOCK_H
+#define AX_BASE_CLOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock {
+    int64_t (*mono_ns)(void *arg); /* the source; a test's own if replaced */
+    void *arg;
+    /* AX time minus monotonic time; INT64_MIN while nothing was learnt */
+    _Atomic int64_t offset_ns;
+    _Atomic int64_t last_ax_ns;  /* highest AX time handed out: the floor of the next */
+    _Atomic int64_t last_hlc_ns; /* last stamp of clock_stamp */
+};
+
+/* Real clock: CLOCK_BOOTTIME, so that a suspended host does not lose time. */
+void clock_init(struct clock *c);
+
+/* A clock that reads *now_ns (borrowed, must outlive the clock). For tests. */
+void clock_init_fake(struct clock *c, int64_t *now_ns);
+
+/* Nanoseconds since an arbitrary start; never runs backwards. */
+int64_t clock_mono_ns(const struct clock *c);
+
+/* The server stamped something with server_ns (Unix epoch) at some earlier moment, and we received
+ * it now: adjusts the offset. A timestamp is never in the future of the moment it is received, so
+ * the offset only has to grow to satisfy it. It never falls by this: an old message from a backlog
+ * looks just like a clock that was stepped back. While the server's clock is known to have been
+ * stepped back it is ignored: a message stored before the step is stamped later than now. */
+void clock_learn(struct clock *c, int64_t server_ns);
+
+/* The server stamped an answer ("ts" of stream or consumer info) to a request that we sent at
+ * asked_ns (clock_mono_ns): the stamp was made between then and now, which bounds the offset from
+ * both sides. The only way for the offset to fall again, be it for drift or because the server's
+ * clock was stepped back. Call it every few seconds. */
+void clock_learn_answer(struct clock *c, int64_t server_ns, int64_t asked_ns);
+
+/* How far the server's clock lies behind the highest AX time handed out; 0: it does not. Some
+ * milliseconds are jitter, and servers of a cluster differ by what their clocks differ; above
+ * CLOCK_BEHIND_LIMIT_NS the server's clock was stepped back: AX time stands still and delayed
+ * submissions are refused until it has caught up. */
+#define CLOCK_BEHIND_LIMIT_NS 500000000LL
+int64_t clock_behind_ns(const struct clock *c);
+
+/* True once something was learnt. */
+bool clock_is_set(const struct clock *c);
+
+/* AX time in nanoseconds since the Unix epoch; 0 while nothing was learnt. */
+int64_t clock_ax_ns(struct clock *c);
+
+/* A hybrid logical clock stamp for Ax-Submitted: AX time in ns, strictly increasing within the
+ * process. */
+int64_t clock_stamp(struct clock *c);
+
+/* Merge a stamp seen from another process into the HLC, so that ours sort after it. Ignored while
+ * nothing was learnt, and when it lies more than a minute ahead of AX time: anyone can write such a
+ * header by hand. */
+void clock_merge(struct clock *c, int64_t stamp_ns);
+
+/* RFC 3339 with nanoseconds and Z ("2026-01-02T03:04:05.000000006Z"); buf at least 32 bytes.
+ * Returns buf. */
+char *clock_format_rfc3339(int64_t ns, char *buf);
+
+/* Parses RFC 3339 ("2026-01-02T03:04:05[.frac](Z|±hh:mm)"). Returns false if s is not one. Leap
+ * seconds (":60") are refused. */
+bool clock_parse_rfc3339(const char *s, int64_t *out_ns);
+
+/* Parses a duration: digits and unit, ms|s|m|h|d, several parts allowed in falling order ("1h30m");
+ * "0s" allowed. Returns false for anything else (no unit, fraction, sign, space), or above
+ * max_ms. */
+bool clock_parse_duration(const char *s, int64_t max_ms, int64_t *out_ms);
+
+/* The shortest text that clock_parse_duration reads as ms (>= 0): "1m30s", "7d", "250ms"; buf at
+ * least 48 bytes. Returns buf. */
+char *clock_format_duration(int64_t ms, char *buf);
+
+#endif

@@ -1,0 +1,145 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/crash.h"
+
+static const char *program_name = "ax";
+static enum log_level threshold = LOG_INFO;
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void log_init(const char *program, enum log_level level)
+{
+    program_name = program;
+    crash_init(program);
+    threshold = level;
+}
+
+int log_level_parse(const char *s)
+{
+    for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
+        if (strcmp(s, level_names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_plain(const char *s)
+{
+    for (const char *c = s; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 0x7f) {
+            return false;
+        }
+    }
+    return *s != '\0';
+}
+
+const char *log_quote(const char *value, char *buf, unsigned long cap)
+{
+    /* Two quotes, one escaped character, NUL. */
+    if (cap < 8) {
+        if (cap > 0) {
+            buf[0] = '\0';
+        }
+        return buf;
+    }
+    if (is_plain(value) && strlen(value) < cap) {
+        return strcpy(buf, value);
+    }
+    size_t n = 0;
+    buf[n++] = '"';
+    for (const char *c = value; *c && n < cap - 6; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '"' || byte == '\\') {
+            buf[n++] = '\\';
+            buf[n++] = *c;
+        } else if (byte == '\n') {
+            buf[n++] = '\\';
+            buf[n++] = 'n';
+        } else if (byte < ' ' || byte == 0x7f) {
+            n += (size_t)snprintf(buf + n, 5, "\\x%02x", byte);
+        } else {
+            buf[n++] = *c;
+        }
+    }
+    buf[n++] = '"';
+    buf[n] = '\0';
+    return buf;
+}
+
+/* Appends, keeping *used below cap - 1 so that the newline always has room. */
+__attribute__((format(printf, 4, 0))) static void append(char *line, size_t cap, size_t *used,
+                                                         const char *format, va_list args)
+{
+    int n = vsnprintf(line + *used, cap - 1 - *used, format, args);
+    if (n > 0) {
+        size_t left = cap - 2 - *used;
+        *used += (size_t)n < left ? (size_t)n : left;
+    }
+}
+
+__attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap, size_t *used,
+                                                          const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append(line, cap, used, format, args);
+    va_end(args);
+}
+
+void log_line(enum log_level level, const char *msg, const char *fields, ...)
+{
+    if (level > threshold) {
+        return;
+    }
+    /* At most PIPE_BUF, so that lines of several processes on one pipe do not mix. */
+    char line[2048];
+    char quoted[512];
+    size_t used = 0;
+
+    struct timespec now;
+    struct tm tm;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &tm);
+    used = strftime(line, sizeof(line), "ts=%Y-%m-%dT%H:%M:%S", &tm);
+    appendf(line, sizeof(line), &used, ".%03ldZ level=%s program=%s msg=%s", now.tv_nsec / 1000000,
+            level_names[level], program_name, log_quote(msg, quoted, sizeof(quoted)));
+    if (fields && *fields) {
+        size_t start = used;
+        va_list args;
+        va_start(args, fields);
+        appendf(line, sizeof(line), &used, " ");
+        append(line, sizeof(line), &used, fields, args);
+        va_end(args);
+        /* A value that was not quoted must not start a line of its own. */
+        for (size_t i = start; i < used; i++) {
+            if (line[i] == '\n' || line[i] == '\r') {
+                line[i] = ' ';
+            }
+        }
+    }
+    line[used++] = '\n';
+    /* Nobody to tell when stderr is gone. */
+    ssize_t written = write(STDERR_FILENO, line, used);
+    (void)written;
+}
+
+int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
+                  unsigned long *suppressed)
+{
+    if (g->last_ns != 0 && now_ns - g->last_ns < interval_ns) {
+        g->suppressed++;
+        return 0;
+    }
+    *suppressed = g->suppressed;
+    g->suppressed = 0;
+    /* 0 stands for never. */
+    g->last_ns = now_ns != 0 ? now_ns : 1;
+    return 1;
+}

@@ -1,0 +1,36 @@
+/* Logging: logfmt lines on stderr, "ts=… level=info msg="…" key=value …". Any thread. */
+#ifndef AX_BASE_LOG_H
+#define AX_BASE_LOG_H
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* program: name in every line ("ax-ingress"); borrowed, static. A crash says a last word
+ * (base/crash.h). */
+void log_init(const char *program, enum log_level level);
+/* "error", "warn", "info", "debug"; -1 if none of them. */
+int log_level_parse(const char *s);
+/* msg: constant text; fields: the pairs after it as one printf format, with log_quote where a value
+ * may hold spaces:
+ *   log_line(LOG_WARN, "stream recreated", "stream=%s created=%s", name, when);
+ * fields may be NULL. */
+void log_line(enum log_level level, const char *msg, const char *fields, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Quotes value for logfmt into buf (cap bytes, cut if needed): unchanged if it needs no quotes.
+ * Returns buf. */
+const char *log_quote(const char *value, char *buf, unsigned long cap);
+
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...) log_line(LOG_WARN, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+
+/* At most one line per interval from a place that could repeat itself: static struct log_gate g; if
+ * (log_gate_open(&g, now_ns, 1000000000LL, &suppressed)) … */
+struct log_gate {
+    long long last_ns;
+    unsigned long suppressed;
+};
+int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
+                  unsigned long *suppressed);
+
+#endif

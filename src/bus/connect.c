@@ -1,0 +1,284 @@
+#include "bus/connect.h"
+
+#include <jansson.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "bus/wire.h"
+
+#define CONNECT_WAIT_NS 10000000000LL
+#define SERVERS_MAX 32
+
+ax_err connect_error(natsStatus s)
+{
+    switch (s) {
+    case NATS_OK:
+        return AX_OK;
+    case NATS_TIMEOUT:
+        return AX_E_TIMEOUT;
+    case NATS_NO_RESPONDERS:
+        return AX_E_NO_RESPONDERS;
+    case NATS_NO_MEMORY:
+        return AX_E_NOMEM;
+    case NATS_MAX_PAYLOAD:
+        return AX_E_TOO_LONG;
+    case NATS_NOT_PERMITTED:
+    case NATS_CONNECTION_AUTH_FAILED:
+        return AX_E_AUTH;
+    case NATS_INVALID_ARG:
+    case NATS_INVALID_SUBJECT:
+        return AX_E_INVALID;
+    default:
+        return AX_E_DISCONNECTED;
+    }
+}
+
+bool connect_version_at_least(const char *a, const char *b)
+{
+    int x[3] = {0}, y[3] = {0};
+    if (sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2]) != 3 ||
+        sscanf(b, "%d.%d.%d", &y[0], &y[1], &y[2]) != 3)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        if (x[i] != y[i])
+            return x[i] > y[i];
+    }
+    return strchr(a, '-') == NULL || strchr(b, '-') != NULL;
+}
+
+/* Splits "host:port" off a URL as nats.c prints it ("nats://host:port", "tls://[::1]:4222"). */
+static bool split_url(const char *url, char host[256], char port[8])
+{
+    const char *at = strstr(url, "://");
+    at = at != NULL ? at + 3 : url;
+    const char *user = strrchr(at, '@');
+    if (user != NULL)
+        at = user + 1;
+    const char *colon = strrchr(at, ':');
+    if (colon == NULL || strlen(colon + 1) >= 8)
+        return false;
+    size_t n = (size_t)(colon - at);
+    if (n >= 2 && at[0] == '[' && at[n - 1] == ']') {
+        at++;
+        n -= 2;
+    }
+    if (n == 0 || n >= 256)
+        return false;
+    memcpy(host, at, n);
+    host[n] = '\0';
+    snprintf(port, 8, "%s", colon + 1);
+    return true;
+}
+
+static int dial(const char *host, const char *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    if (getaddrinfo(host, port, &hints, &list) != 0)
+        return -1;
+    int fd = -1;
+    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd < 0)
+            continue;
+        struct timeval limit = {.tv_sec = 2};
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+        if (connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+/* A NATS server greets every TCP connection with "INFO {json}\r\n", also those that will turn to
+ * TLS afterwards. */
+ax_err connect_server_version(natsConnection *nc, char buf[32])
+{
+    char url[512], host[256], port[8], line[16384];
+    if (natsConnection_GetConnectedUrl(nc, url, sizeof(url)) != NATS_OK ||
+        !split_url(url, host, port))
+        return AX_E_DISCONNECTED;
+    int fd = dial(host, port);
+    if (fd < 0)
+        return AX_E_DISCONNECTED;
+    size_t n = 0;
+    while (n < sizeof(line) - 1 && memchr(line, '\n', n) == NULL) {
+        ssize_t got = read(fd, line + n, sizeof(line) - 1 - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    close(fd);
+    line[n] = '\0';
+    if (strncmp(line, "INFO ", 5) != 0)
+        return AX_E_NOT_FOUND; /* TLS first: the greeting is encrypted */
+    json_t *info = json_loads(line + 5, JSON_DISABLE_EOF_CHECK, NULL);
+    const char *version = json_string_value(json_object_get(info, "version"));
+    ax_err err = AX_E_PROTOCOL;
+    if (version != NULL && strlen(version) < 32) {
+        snprintf(buf, 32, "%s", version);
+        err = AX_OK;
+    }
+    json_decref(info);
+    return err;
+}
+
+static void on_disconnected(natsConnection *nc, void *closure)
+{
+    const struct wire_events *e = closure;
+    if (natsConnection_IsClosed(nc)) {
+        /* nats.c also calls this, on a thread of its own, after we closed it: whoever listened may
+         * be gone */
+        return;
+    }
+    log_warn("disconnected from NATS, reconnecting", NULL);
+    if (e != NULL && e->disconnected != NULL)
+        e->disconnected(e->arg);
+}
+
+static void on_reconnected(natsConnection *nc, void *closure)
+{
+    const struct wire_events *e = closure;
+    char url[512] = "";
+    natsConnection_GetConnectedUrl(nc, url, sizeof(url));
+    log_info("reconnected to NATS", "url=%s", url);
+    if (e != NULL && e->reconnected != NULL)
+        e->reconnected(e->arg);
+}
+
+static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus s, void *closure)
+{
+    (void)nc;
+    (void)sub;
+    (void)closure;
+    char buf[128];
+    log_warn("nats client error", "error=%s", log_quote(natsStatus_GetText(s), buf, sizeof(buf)));
+}
+
+static natsStatus set_servers(natsOptions *opts, const char *list)
+{
+    char *copy = strdup(list);
+    const char *servers[SERVERS_MAX];
+    int count = 0;
+    if (copy == NULL)
+        return NATS_NO_MEMORY;
+    char *save = NULL;
+    for (char *s = strtok_r(copy, ", ", &save); s != NULL && count < SERVERS_MAX;
+         s = strtok_r(NULL, ", ", &save))
+        servers[count++] = s;
+    natsStatus st = count == 0 ? NATS_INVALID_ARG : natsOptions_SetServers(opts, servers, count);
+    free(copy);
+    return st;
+}
+
+static natsStatus set_security(natsOptions *opts, const struct options *o)
+{
+    natsStatus s = NATS_OK;
+    if (o->user != NULL && o->password != NULL)
+        s = natsOptions_SetUserInfo(opts, o->user, o->password);
+    else if (o->user != NULL)
+        s = natsOptions_SetToken(opts, o->user);
+    if (s == NATS_OK && o->creds != NULL)
+        s = natsOptions_SetUserCredentialsFromFiles(opts, o->creds, NULL);
+    if (s == NATS_OK && (o->ca != NULL || o->cert != NULL))
+        s = natsOptions_SetSecure(opts, true);
+    if (s == NATS_OK && o->ca != NULL)
+        s = natsOptions_LoadCATrustedCertificates(opts, o->ca);
+    if (s == NATS_OK && o->cert != NULL)
+        s = natsOptions_LoadCertificatesChain(opts, o->cert, o->key != NULL ? o->key : o->cert);
+    return s;
+}
+
+static natsStatus set_options(natsOptions *opts, const struct options *o,
+                              const struct connect_loop *loop, const char *name,
+                              const struct wire_events *events)
+{
+    void *closure = (void *)events;
+    natsStatus s = set_servers(opts, o->server != NULL ? o->server : "nats://127.0.0.1:4222");
+#define TRY(call)     \
+    if (s == NATS_OK) \
+    s = (call)
+    TRY(set_security(opts, o));
+    TRY(natsOptions_SetName(opts, name));
+    TRY(natsOptions_SetTimeout(opts, 5000));
+    TRY(natsOptions_SetMaxReconnect(opts, -1));
+    TRY(natsOptions_SetReconnectWait(opts, 250));
+    TRY(natsOptions_SetReconnectJitter(opts, 100, 100));
+    TRY(natsOptions_SetPingInterval(opts, 10000));
+    TRY(natsOptions_SetMaxPingsOut(opts, 3));
+    TRY(natsOptions_SetErrorHandler(opts, on_error, NULL));
+    TRY(natsOptions_SetDisconnectedCB(opts, on_disconnected, closure));
+    TRY(natsOptions_SetReconnectedCB(opts, on_reconnected, closure));
+    if (loop != NULL) {
+        /* in event-loop mode: asks the loop to write at once */
+        TRY(natsOptions_SetSendAsap(opts, true));
+        TRY(natsOptions_SetIOBufSize(opts, 256 * 1024));
+        TRY(natsOptions_SetEventLoop(opts, loop->loop, loop->attach, loop->read, loop->write,
+                                     loop->detach));
+    }
+#undef TRY
+    return s;
+}
+
+static int64_t mono_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
+                    const char *name, const struct wire_events *events, struct problem *p)
+{
+    natsOptions *opts = NULL;
+    natsConnection *nc = NULL;
+    const char *server = o->server != NULL ? o->server : "nats://127.0.0.1:4222";
+    nats_Open(-1);
+    natsStatus s = natsOptions_Create(&opts);
+    if (s == NATS_OK)
+        s = set_options(opts, o, loop, name, events);
+    if (s != NATS_OK) {
+        natsOptions_Destroy(opts);
+        return problem_set(p, connect_error(s), "connection options (server %s): %s", server,
+                           nats_GetLastError(NULL));
+    }
+    /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the
+     * server comes up. */
+    for (int64_t until = mono_ns() + CONNECT_WAIT_NS;;) {
+        s = natsConnection_Connect(&nc, opts);
+        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
+            mono_ns() >= until)
+            break;
+        poll(NULL, 0, 250);
+    }
+    natsOptions_Destroy(opts);
+    if (s != NATS_OK) {
+        const char *text = natsStatus_GetText(s), *more = nats_GetLastError(NULL);
+        const char *place = more != NULL ? strstr(more, "): ") : NULL; /* "(conn.c:733): " */
+        more = place != NULL ? place + 3 : "";
+        bool said = more[0] == '\0' || strcmp(more, text) == 0;
+        return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text,
+                           said ? "" : ": ", said ? "" : more);
+    }
+    char version[32];
+    ax_err err = connect_server_version(nc, version);
+    if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {
+        natsConnection_Destroy(nc);
+        return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer",
+                           version, server, AX_MIN_SERVER);
+    }
+    if (err != AX_OK)
+        log_warn("could not read the server's version; AX needs " AX_MIN_SERVER " or newer", NULL);
+    *out = nc;
+    return AX_OK;
+}

@@ -1,0 +1,41 @@
+/* Opening the NATS connection as every AX program does. */
+#ifndef AX_BUS_CONNECT_H
+#define AX_BUS_CONNECT_H
+
+#include <nats/nats.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "bus/wire.h"
+
+#define AX_MIN_SERVER "2.14.3"
+
+/* How nats.c gives its socket to a loop of ours; see natsOptions_SetEventLoop. */
+struct connect_loop {
+    void *loop; /* what attach gets */
+    natsEvLoop_Attach attach;
+    natsEvLoop_ReadAddRemove read;
+    natsEvLoop_WriteAddRemove write;
+    natsEvLoop_Detach detach;
+};
+
+/* Connects (waiting up to 10 s for the server to be there), reconnects forever. loop NULL: a plain
+ * client (CLI commands): nats.c reads and flushes on its own threads. name: shown in `nats server
+ * report connections`. events may be NULL (borrowed until the connection is closed). Checks the
+ * server's version against AX_MIN_SERVER: AX_E_VERSION with one clear line.
+ * AX_E_DISCONNECTED/AX_E_AUTH: p says which URL and why. */
+ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
+                    const char *name, const struct wire_events *events, struct problem *p);
+
+/* Connected server's version. In nats.c 3.4 there is no call for it: asked for through JetStream's
+ * API level and, where allowed, the INFO line kept by connect_open. "2.15.1" into buf[32]. */
+ax_err connect_server_version(natsConnection *nc, char buf[32]);
+
+/* True when version a ("2.14.3") is at least b. Pre-releases ("2.15.0-RC.1") count as older than
+ * their release. */
+bool connect_version_at_least(const char *a, const char *b);
+
+/* nats.c status in AX's terms. */
+ax_err connect_error(natsStatus s);
+
+#endif

@@ -1,0 +1,106 @@
+/* A daemon's loop: one epoll thread that does the sockets of nats.c (event-loop mode) and the
+ * timers, and one lock under which everything that touches the daemon's state runs.
+ *
+ * Threads: the thread of loop_run does everything: it reads the socket, calls the handlers of what
+ * came (subscriptions made with loop_subscribe), fires the timers, and writes what was published in
+ * one go before it sleeps; the lock is held in handlers and timers. Other threads (a daemon's
+ * keeper, nats.c's reconnect callbacks, HTTP) bracket what they do with loop_enter/loop_leave. So
+ * the state of a daemon has one owner at a time and needs no other lock, no message changes
+ * threads, and writes are batched by what one read brought, without a flusher's delay. */
+#ifndef AX_BUS_LOOP_H
+#define AX_BUS_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+struct loop;
+
+/* Embed one where a timer is needed; zero-initialise. */
+struct loop_timer {
+    int64_t due_ns; /* monotonic */
+    void (*fire)(void *arg);
+    void *arg;
+    int heap_index; /* loop.c's own: 1-based; 0: not running */
+};
+
+static inline bool loop_timer_is_running(const struct loop_timer *t)
+{
+    return t->heap_index != 0;
+}
+
+/* clock: borrowed. */
+ax_err loop_new(struct loop **out, struct clock *clock);
+void loop_free(struct loop *l);
+
+/* The lock is recursive. */
+void loop_enter(struct loop *l);
+void loop_leave(struct loop *l);
+
+/* (Re)starts t to fire once after delay_ms (>= 0). Lock held. t must outlive its running. */
+void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *),
+                      void *arg);
+void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
+                         void (*fire)(void *), void *arg);
+void loop_timer_stop(struct loop *l, struct loop_timer *t);
+
+/* Embed one where work is to be done once after whatever is happening now; zero-initialise. */
+struct loop_later {
+    void (*run)(void *arg);
+    void *arg;
+    struct loop_later *next;
+    bool queued;
+};
+
+/* Runs `run` once on the loop's thread, after all messages of this read and all due timers have
+ * been handled and before anything is written. Asking again before that changes nothing. Lock held.
+ * x must outlive it. */
+void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), void *arg);
+
+/* Runs until loop_stop, SIGINT or SIGTERM (blocked and read through a signalfd by the caller's
+ * thread: call loop_block_signals first thing in main, before any thread exists). Returns the
+ * signal, or 0 after loop_stop. */
+void loop_block_signals(void);
+int loop_run(struct loop *l);
+void loop_stop(struct loop *l); /* any thread */
+
+/* Called with the lock held each time the loop wakes up, before any message is handled or timer
+ * fired: the place to notice that time has passed (the process may have been stopped). Set before
+ * loop_run. */
+void loop_on_wake(struct loop *l, void (*wake)(void *arg), void *arg);
+
+struct clock *loop_clock(struct loop *l);
+static inline int64_t loop_now_ns(struct loop *l)
+{
+    return clock_mono_ns(loop_clock(l));
+}
+
+/* ---- for wire.c: a socket that the loop watches */
+
+/* Embed one; zero-initialise, set the functions. Both run on the loop's thread, without the lock.
+ */
+struct loop_source {
+    void (*ready)(void *arg, uint32_t events); /* epoll's */
+    void (*before_sleep)(void *arg);           /* writes what was published */
+    void *arg;
+    uint32_t
+        watched; /* epoll events asked for; 0: none, not in epoll. The owner's lock guards it */
+    struct loop_source *next;
+};
+
+/* s: borrowed for the life of the loop. Any thread. */
+void loop_add_source(struct loop *l, struct loop_source *s);
+/* Brings epoll in line with the events wanted for s on fd. Without any the socket is taken out
+ * altogether: EPOLLHUP is reported for it otherwise, and a connection that is down would spin the
+ * loop. False: epoll refused. Any thread; the caller guards s. */
+bool loop_watch(struct loop *l, struct loop_source *s, int fd, uint32_t events);
+/* Has the loop come round soon, so that before_sleep is called. Any thread. */
+void loop_wake(struct loop *l);
+/* The caller is the thread of loop_run. */
+bool loop_is_owner(const struct loop *l);
+/* One more message was handed over: the loop lets them gather while there are many. Lock held. */
+void loop_count_message(struct loop *l);
+
+#endif

@@ -1,0 +1,99 @@
+/* JetStream pipeline: publishes with their PubAcks, and API requests, asynchronously, all answers
+ * on one wildcard inbox (docs/design.md). Bounded; own time-outs; retries what is *unknown* (no
+ * answer, no responders, in-process answers) until the server has said a word. Lock of the loop
+ * held in every call; callbacks run with it. */
+#ifndef AX_BUS_PIPELINE_H
+#define AX_BUS_PIPELINE_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bus/loop.h"
+#include "bus/wire.h"
+
+struct pipeline;
+
+/* err_codes of the server that AX decides on. */
+#define JSERR_WRONG_LAST_SEQ 10071
+#define JSERR_STORE_FULL 10077
+#define JSERR_WRONG_LAST_SEQ_INFLIGHT 10164
+#define JSERR_MSG_ID_IN_PROCESS 10158
+#define JSERR_TOO_MANY_REQUESTS 10167
+#define JSERR_NO_MESSAGE 10037
+#define JSERR_STREAM_NOT_FOUND 10059
+#define JSERR_CONSUMER_NOT_FOUND 10014
+#define JSERR_JS_UNAVAILABLE 10008
+
+/* What came back. Valid during the callback only. */
+struct answer {
+    /* AX_OK: reply holds a message; AX_E_TIMEOUT, AX_E_SERVER, AX_E_PROTOCOL */
+    ax_err err;
+    natsMsg *reply; /* borrowed */
+    /* pipeline_publish only: the PubAck taken apart; err AX_E_SERVER when err_code is set */
+    char stream[64];
+    uint64_t seq;
+    bool duplicate;
+    int code, err_code;
+    char description[128];
+    /* publishes made, 1… ; > 1: an earlier one may have been stored unanswered */
+    int tries;
+};
+typedef void (*pipeline_cb)(void *arg, const struct answer *a);
+
+/* max_inflight: slots. Subscribes its inbox. */
+ax_err pipeline_new(struct pipeline **out, struct wire *wire, struct loop *l, int max_inflight);
+void pipeline_free(struct pipeline *p); /* no callback is run; pending ones are dropped */
+
+/* The reply subject the next pipeline_publish will need in its message: build the message with it,
+ * then publish at once. buf[PIPELINE_REPLY_MAX]. AX_E_BUSY when no slot is free. */
+#define PIPELINE_REPLY_MAX 64
+ax_err pipeline_reserve(struct pipeline *p, char *buf);
+
+/* Gives the reserved slot back: the message could not be built. */
+void pipeline_cancel(struct pipeline *p, const char *reply);
+
+/* Publishes msg (taken, also on error; its reply must be the reserved one) and calls cb exactly
+ * once with the server's word. Unknown outcomes are retried with the same message until give_up_ms
+ * has passed (0: never gives up). The caller makes repeats safe (message id or expected sequence).
+ * On error cb is not called. msg NULL (it could not be built): the reserved slot is given back,
+ * AX_E_NOMEM. While there is no connection nothing is published, and all of it afterwards: what
+ * nats.c would keep until then could not be given up. */
+ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms,
+                        pipeline_cb cb, void *arg);
+
+/* No longer repeats those publishes that call back cb and for whose arg `which` is true: there is a
+ * word within a tick, the server's or AX_E_TIMEOUT. */
+void pipeline_give_up(struct pipeline *p, pipeline_cb cb, bool (*which)(const void *arg));
+
+/* One request (API, direct get, ack with reply), payload copied; cb once with the answer,
+ * AX_E_TIMEOUT after timeout_ms. */
+ax_err pipeline_request(struct pipeline *p, const char *subject, const void *data, size_t bytes,
+                        int64_t timeout_ms, pipeline_cb cb, void *arg);
+
+/* A request with several answers (batched direct get): cb for each until it returns false;
+ * AX_E_TIMEOUT when none has come for idle_ms, after which it is over whatever cb returns. */
+typedef bool (*pipeline_many_cb)(void *arg, const struct answer *a);
+ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data,
+                             size_t bytes, int64_t idle_ms, pipeline_many_cb cb, void *arg);
+
+/* STREAM.MSG.GET through the leader (never a stale replica): by subject (last message there;
+ * wildcards allowed), by sequence (subject NULL), or with both the first message on subject from
+ * that sequence on. cb: AX_OK and *found filled, AX_E_NOT_FOUND, or an error. */
+struct stored_msg {
+    const char *subject; /* borrowed, all of it, for the callback */
+    uint64_t seq;
+    int64_t time_ns;
+    natsMsg *msg; /* headers and body; destroyed after the callback */
+};
+typedef void (*pipeline_get_cb)(void *arg, ax_err err, const struct stored_msg *found);
+ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq,
+                    int64_t timeout_ms, pipeline_get_cb cb, void *arg);
+
+int pipeline_inflight(const struct pipeline *p);
+int pipeline_room(const struct pipeline *p);
+/* After a reconnect: sends every pending publish (again) at once instead of after its time-out. */
+void pipeline_reconnected(struct pipeline *p);
+
+#endif

@@ -1,0 +1,123 @@
+/* pipeline_get: one stored message through the stream's leader. The answer is JSON with the message
+ * in base64. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "bus/pipeline.h"
+
+struct get {
+    pipeline_get_cb cb;
+    void *arg;
+};
+
+/* base64 text to bytes, NUL-terminated for the caller's convenience. */
+static ax_err decode(const char *text, char **decoded, size_t *bytes)
+{
+    size_t n = strlen(text);
+    char *out = malloc(n / 4 * 3 + 1);
+    if (out == NULL)
+        return AX_E_NOMEM;
+    int got = n == 0 ? 0
+                     : EVP_DecodeBlock((unsigned char *)out, (const unsigned char *)text, (int)n);
+    if (got < 0) {
+        free(out);
+        return AX_E_PROTOCOL;
+    }
+    for (size_t i = n; i > 0 && text[i - 1] == '=' && n - i < 2; i--)
+        got--; /* EVP_DecodeBlock counts padding as bytes */
+    out[got] = '\0';
+    *bytes = (size_t)got;
+    *decoded = out;
+    return AX_OK;
+}
+
+/* "NATS/1.0\r\nName: value\r\n…\r\n": into the message's headers. What is no header is left out. */
+static ax_err add_headers(natsMsg *msg, char *block)
+{
+    char *save = NULL;
+    char *line = strtok_r(block, "\r\n", &save); /* status line */
+    while (line != NULL && (line = strtok_r(NULL, "\r\n", &save)) != NULL) {
+        char *colon = strchr(line, ':');
+        if (colon == NULL)
+            continue;
+        *colon++ = '\0';
+        colon += strspn(colon, " \t");
+        if (natsMsgHeader_Add(msg, line, colon) == NATS_NO_MEMORY)
+            return AX_E_NOMEM;
+    }
+    return AX_OK;
+}
+
+static ax_err build(const json_t *m, struct stored_msg *out)
+{
+    const char *subject = json_string_value(json_object_get(m, "subject"));
+    const char *time = json_string_value(json_object_get(m, "time"));
+    const char *hdrs = json_string_value(json_object_get(m, "hdrs"));
+    const char *data = json_string_value(json_object_get(m, "data"));
+    if (subject == NULL || time == NULL || !clock_parse_rfc3339(time, &out->time_ns))
+        return AX_E_PROTOCOL;
+    size_t data_bytes = 0, block_bytes = 0;
+    char *body = NULL, *block = NULL;
+    ax_err err = decode(data != NULL ? data : "", &body, &data_bytes);
+    if (err == AX_OK)
+        err = decode(hdrs != NULL ? hdrs : "", &block, &block_bytes);
+    if (err == AX_OK && natsMsg_Create(&out->msg, subject, NULL, body, (int)data_bytes) != NATS_OK)
+        err = AX_E_NOMEM;
+    if (err == AX_OK)
+        err = add_headers(out->msg, block);
+    out->subject = subject;
+    out->seq = (uint64_t)json_integer_value(json_object_get(m, "seq"));
+    free(body);
+    free(block);
+    return err;
+}
+
+static void on_answer(void *arg, const struct answer *a)
+{
+    struct get *g = arg;
+    struct stored_msg found = {0};
+    ax_err err = a->err;
+    json_t *root = NULL;
+    if (err == AX_OK) {
+        root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
+                          NULL);
+        const json_t *error = json_object_get(root, "error");
+        if (root == NULL)
+            err = AX_E_PROTOCOL;
+        else if (error != NULL) {
+            err = json_integer_value(json_object_get(error, "err_code")) == JSERR_NO_MESSAGE
+                      ? AX_E_NOT_FOUND
+                      : AX_E_SERVER;
+        } else
+            err = build(json_object_get(root, "message"), &found);
+    }
+    g->cb(g->arg, err, err == AX_OK ? &found : NULL);
+    natsMsg_Destroy(found.msg);
+    json_decref(root);
+    free(g);
+}
+
+ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq,
+                    int64_t timeout_ms, pipeline_get_cb cb, void *arg)
+{
+    char api[128], body[320];
+    struct get *g = malloc(sizeof(*g));
+    if (g == NULL)
+        return AX_E_NOMEM;
+    g->cb = cb;
+    g->arg = arg;
+    snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.GET.%s", stream);
+    int n = subject == NULL ? snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 "}", seq)
+            : seq == 0      ? snprintf(body, sizeof(body), "{\"last_by_subj\":\"%s\"}", subject)
+                            : snprintf(body, sizeof(body),
+                                       "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq, subject);
+    ax_err err = pipeline_request(p, api, body, (size_t)n, timeout_ms, on_answer, g);
+    if (err != AX_OK)
+        free(g);
+    return err;
+}

@@ -1,0 +1,237 @@
+#include "bus/puller.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bus/wire.h"
+#include "task/names.h"
+
+#define PULLS_MAX 16
+#define EXPIRES_MS \
+    10000 /* a pull the server forgot is noticed this late at worst, without heartbeats */
+#define EXPIRES_GRACE_MS 2000
+#define LOST_WAIT_MS 1000
+#define ELECTED_WAIT_MS 200 /* the new leader tells of itself a moment before it takes pulls */
+
+struct pull {
+    uint64_t id; /* 0: free */
+    int left;    /* messages still to come, as far as can be told */
+    int64_t over_ns;
+};
+
+struct puller {
+    struct wire *wire;
+    struct loop *loop;
+    struct puller_events events;
+    char inbox[48]; /* without the last token */
+    char api[192];
+    struct pull pulls[PULLS_MAX];
+    uint64_t next_id;
+    int asked, wanted;
+    int64_t not_before_ns; /* after a "lost": a pause before the next pull */
+    struct loop_timer timer;
+};
+
+static void ask(struct puller *p);
+
+/* The server deals to its waiting pulls in turn, and we count off the oldest: so what is asked for
+ * may be more than the pulls that we still know have left. Without any of them it is nothing, else
+ * nobody would ever ask again. */
+static void settle(struct puller *p)
+{
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0)
+            return;
+    }
+    p->asked = 0;
+}
+
+static void on_timer(void *arg)
+{
+    struct puller *p = arg;
+    int64_t now = loop_now_ns(p->loop);
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].over_ns <= now) {
+            p->asked -= p->pulls[i].left;
+            p->pulls[i].id = 0;
+        }
+    }
+    settle(p);
+    ask(p);
+}
+
+static void arm(struct puller *p)
+{
+    int64_t due = p->not_before_ns > loop_now_ns(p->loop) ? p->not_before_ns : INT64_MAX;
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].over_ns < due)
+            due = p->pulls[i].over_ns;
+    }
+    if (due != INT64_MAX && (!loop_timer_is_running(&p->timer) || p->timer.due_ns > due))
+        loop_timer_start_ns(p->loop, &p->timer, due - loop_now_ns(p->loop), on_timer, p);
+}
+
+/* One pull for what is wanted and not yet asked for; not for a few more while many are on their
+ * way. */
+static void ask(struct puller *p)
+{
+    int missing = p->wanted - p->asked;
+    int slot = -1;
+    int64_t now = loop_now_ns(p->loop);
+    for (int i = 0; i < PULLS_MAX && slot < 0; i++) {
+        if (p->pulls[i].id == 0)
+            slot = i;
+    }
+    if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 &&
+        p->not_before_ns <= now) {
+        char reply[80], body[96];
+        uint64_t id = ++p->next_id;
+        snprintf(reply, sizeof(reply), "%s%" PRIx64, p->inbox, id);
+        int n = snprintf(body, sizeof(body), "{\"batch\":%d,\"expires\":%lld}", missing,
+                         EXPIRES_MS * 1000000LL);
+        if (wire_request(p->wire, p->api, reply, body, (size_t)n) == AX_OK) {
+            p->pulls[slot] = (struct pull){id, missing,
+                                           now + (EXPIRES_MS + EXPIRES_GRACE_MS) * 1000000LL};
+            p->asked += missing;
+        } else {
+            p->not_before_ns = now + LOST_WAIT_MS * 1000000LL;
+        }
+    }
+    arm(p);
+}
+
+static void lost(struct puller *p)
+{
+    if (p->not_before_ns > loop_now_ns(p->loop))
+        return;
+    p->not_before_ns = loop_now_ns(p->loop) + LOST_WAIT_MS * 1000000LL;
+    if (p->events.lost != NULL)
+        p->events.lost(p->events.arg);
+}
+
+/* Pulls died with the former leader, which may have had no time to say so. */
+static void on_elected(void *arg, natsMsg *msg)
+{
+    struct puller *p = arg;
+    memset(p->pulls, 0, sizeof(p->pulls));
+    p->asked = 0;
+    p->not_before_ns = loop_now_ns(p->loop) + ELECTED_WAIT_MS * 1000000LL;
+    arm(p);
+    natsMsg_Destroy(msg);
+}
+
+/* The consumer has no leader, or is gone. Which of our pulls got no further is not told: none is
+ * worth anything then. */
+static void on_no_responders(void *arg)
+{
+    struct puller *p = arg;
+    memset(p->pulls, 0, sizeof(p->pulls));
+    p->asked = 0;
+    lost(p);
+    arm(p);
+}
+
+static void on_status(struct puller *p, const char *subject, natsMsg *msg)
+{
+    const char *status = NULL, *pending = NULL;
+    if (natsMsgHeader_Get(msg, "Status", &status) != NATS_OK || status == NULL ||
+        strcmp(status, "100") == 0)
+        return;
+    uint64_t id = strtoull(subject + strlen(p->inbox), NULL, 16);
+    natsMsgHeader_Get(msg, "Nats-Pending-Messages", &pending);
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != id)
+            continue;
+        /* The server's count is exact; ours may have taken a message off another pull. */
+        p->asked -= pending != NULL ? atoi(pending) : p->pulls[i].left;
+        if (p->asked < 0)
+            p->asked = 0;
+        p->pulls[i].id = 0;
+    }
+    settle(p);
+    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: a server that
+     * is shutting down. */
+    if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0)
+        lost(p);
+}
+
+static void count_message(struct puller *p)
+{
+    if (p->asked > 0)
+        p->asked--;
+    if (p->wanted > 0)
+        p->wanted--;
+    struct pull *oldest = NULL;
+    for (int i = 0; i < PULLS_MAX; i++) {
+        if (p->pulls[i].id != 0 && p->pulls[i].left > 0 &&
+            (oldest == NULL || p->pulls[i].id < oldest->id))
+            oldest = &p->pulls[i];
+    }
+    if (oldest != NULL && --oldest->left == 0)
+        oldest->id = 0;
+    settle(p);
+}
+
+static void on_message(void *arg, natsMsg *msg)
+{
+    struct puller *p = arg;
+    const char *subject = natsMsg_GetSubject(msg);
+    if (strncmp(subject, p->inbox, strlen(p->inbox)) == 0) {
+        on_status(p, subject, msg);
+        natsMsg_Destroy(msg);
+        ask(p);
+    } else {
+        count_message(p);
+        p->events.message(p->events.arg, msg);
+    }
+}
+
+ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const char *stream,
+                  const char *consumer, const struct puller_events *events)
+{
+    struct puller *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return AX_E_NOMEM;
+    p->wire = wire;
+    p->loop = l;
+    p->events = *events;
+    snprintf(p->api, sizeof(p->api), "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
+    char id[TASK_ID_CHARS + 1], subject[56], elected[192];
+    name_new_id(id);
+    snprintf(elected, sizeof(elected), "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream,
+             consumer);
+    snprintf(p->inbox, sizeof(p->inbox), "_INBOX.%.30s.", id);
+    snprintf(subject, sizeof(subject), "%s*", p->inbox);
+    struct wire_sub *sub;
+    ax_err err = wire_subscribe(wire, &sub, subject, NULL, on_message, p);
+    if (err == AX_OK)
+        err = wire_subscribe(wire, NULL, elected, NULL, on_elected, p);
+    if (err != AX_OK) {
+        free(p);
+        return err;
+    }
+    wire_on_no_responders(wire, sub, on_no_responders);
+    *out = p;
+    return AX_OK;
+}
+
+void puller_want(struct puller *p, int n)
+{
+    p->wanted = n;
+    ask(p);
+}
+
+int puller_asked(const struct puller *p)
+{
+    return p->asked;
+}
+
+void puller_reconnected(struct puller *p)
+{
+    memset(p->pulls, 0, sizeof(p->pulls));
+    p->asked = 0;
+    p->not_before_ns = 0;
+    ask(p);
+}

@@ -1,0 +1,216 @@
+#include "bus/reader.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define BATCH 512
+#define IDLE_MS 3000
+#define RETRY_MS 500
+
+struct reader {
+    struct pipeline *pipeline;
+    struct loop *loop;
+    struct reader_events events;
+    char stream[64];
+    char filter[192];
+    uint64_t next_seq, last_seq;
+    int64_t asked_ns;
+    bool busy;      /* a request is under way */
+    bool cancelled; /* free when it is over */
+    struct loop_timer timer;
+};
+
+static void read_batch(void *arg);
+static void read_info(void *arg);
+static void ask_leader(void *arg);
+
+static void finish(struct reader *r, ax_err err)
+{
+    struct reader_events e = r->events;
+    uint64_t last = r->last_seq;
+    loop_timer_stop(r->loop, &r->timer);
+    free(r);
+    e.end(e.arg, err, last);
+}
+
+static bool gone(struct reader *r)
+{
+    r->busy = false;
+    if (!r->cancelled)
+        return false;
+    free(r);
+    return true;
+}
+
+static const char *last_value(natsMsg *msg, const char *name)
+{
+    /* A message stored by hand may carry a header of that name; the server's own comes last. */
+    const char **values = NULL;
+    int n = 0;
+    if (natsMsgHeader_Values(msg, name, &values, &n) != NATS_OK || n == 0)
+        return NULL;
+    const char *v = values[n - 1];
+    free((void *)values);
+    return v;
+}
+
+/* No memory to take the message apart: it is not passed over, but read again. */
+static bool read_again(struct reader *r)
+{
+    if (!gone(r))
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+    return false;
+}
+
+static bool on_reply(void *arg, const struct answer *a)
+{
+    struct reader *r = arg;
+    const char *status = NULL;
+    if (a->err != AX_OK) {
+        if (!gone(r))
+            loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+        return false;
+    }
+    natsStatus s = natsMsgHeader_Get(a->reply, "Status", &status);
+    if (s == NATS_NO_MEMORY)
+        return read_again(r);
+    if (s == NATS_OK && status != NULL) {
+        if (gone(r))
+            return false;
+        if (strcmp(status, "404") == 0)
+            ask_leader(r);
+        else if (strcmp(status, "204") != 0)
+            loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+        else if (r->next_seq > r->last_seq)
+            finish(r, AX_OK);
+        else
+            read_batch(r);
+        return false;
+    }
+    const char *subject = last_value(a->reply, "Nats-Subject");
+    const char *seq = last_value(a->reply, "Nats-Sequence");
+    const char *time = last_value(a->reply, "Nats-Time-Stamp");
+    int64_t time_ns = 0;
+    if (subject == NULL || seq == NULL)
+        return read_again(r);
+    r->next_seq = strtoull(seq, NULL, 10) + 1;
+    if (time != NULL)
+        clock_parse_rfc3339(time, &time_ns);
+    if (!r->cancelled)
+        r->events.message(r->events.arg, subject, r->next_seq - 1, time_ns, a->reply);
+    return true;
+}
+
+static void read_batch(void *arg)
+{
+    struct reader *r = arg;
+    char api[128], body[320];
+    if (r->next_seq > r->last_seq) {
+        finish(r, AX_OK);
+        return;
+    }
+    snprintf(api, sizeof(api), "$JS.API.DIRECT.GET.%s", r->stream);
+    int n = snprintf(body, sizeof(body),
+                     "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", r->next_seq,
+                     r->filter, BATCH);
+    r->busy = true;
+    if (pipeline_request_many(r->pipeline, api, body, (size_t)n, IDLE_MS, on_reply, r) != AX_OK) {
+        r->busy = false;
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
+    }
+}
+
+/* ---- nothing more, says a replica; it may be behind (docs/design.md, "Clusters") ---- */
+
+static void on_leader(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct reader *r = arg;
+    if (gone(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->seq > r->last_seq))
+        finish(r, AX_OK);
+    else
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, err == AX_OK ? read_batch : ask_leader, r);
+}
+
+static void ask_leader(void *arg)
+{
+    struct reader *r = arg;
+    r->busy = true;
+    if (pipeline_get(r->pipeline, r->stream, r->filter, r->next_seq, IDLE_MS, on_leader, r) !=
+        AX_OK) {
+        r->busy = false;
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, ask_leader, r);
+    }
+}
+
+static void on_info(void *arg, const struct answer *a)
+{
+    struct reader *r = arg;
+    if (gone(r))
+        return;
+    json_t *root = a->err != AX_OK ? NULL
+                                   : json_loadb(natsMsg_GetData(a->reply),
+                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
+    json_t *state = json_object_get(root, "state");
+    if (state != NULL)
+        r->last_seq = (uint64_t)json_integer_value(json_object_get(state, "last_seq"));
+    bool ok = state != NULL;
+    /* What is read is judged by its age: the time is known before the first message. */
+    const char *ts = json_string_value(json_object_get(root, "ts"));
+    int64_t ts_ns;
+    if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
+        clock_learn_answer(loop_clock(r->loop), ts_ns, r->asked_ns);
+    json_decref(root);
+    if (ok)
+        read_batch(r);
+    else
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, read_info, r);
+}
+
+static void read_info(void *arg)
+{
+    struct reader *r = arg;
+    char api[128];
+    snprintf(api, sizeof(api), "$JS.API.STREAM.INFO.%s", r->stream);
+    r->asked_ns = loop_now_ns(r->loop);
+    r->busy = true;
+    if (pipeline_request(r->pipeline, api, NULL, 0, IDLE_MS, on_info, r) != AX_OK) {
+        r->busy = false;
+        loop_timer_start(r->loop, &r->timer, RETRY_MS, read_info, r);
+    }
+}
+
+ax_err reader_start(struct reader **out, struct pipeline *p, struct loop *l, const char *stream,
+                    const char *filter, uint64_t from_seq, const struct reader_events *events)
+{
+    struct reader *r = calloc(1, sizeof(*r));
+    if (r == NULL)
+        return AX_E_NOMEM;
+    r->pipeline = p;
+    r->loop = l;
+    r->events = *events;
+    r->next_seq = from_seq > 0 ? from_seq : 1;
+    snprintf(r->stream, sizeof(r->stream), "%s", stream);
+    snprintf(r->filter, sizeof(r->filter), "%s", filter);
+    if (out != NULL)
+        *out = r;
+    read_info(r);
+    return AX_OK;
+}
+
+void reader_cancel(struct reader *r)
+{
+    if (r == NULL)
+        return;
+    loop_timer_stop(r->loop, &r->timer);
+    if (r->busy)
+        r->cancelled = true;
+    else
+        free(r);
+}

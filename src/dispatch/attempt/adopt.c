@@ -1,0 +1,346 @@
+/* Rule 8: on start a dispatcher reads AX_WORK and adopts what it finds, so that a restart runs
+ * nothing again. Hand-offs whose queue message is gone (a dispatcher died between its ack and the
+ * removal) are swept. What the former dispatcher held without having handed it off is given back (a
+ * nak on its behalf), so that it does not wait for its lease. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "dispatch/attempt/attempt.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool/pool.h"
+
+#define WAIT_MS 5000
+#define RETRY_MS 500
+
+struct adoption {
+    struct pool *pool;
+    uint64_t *seqs; /* AX_WORK sequences adopted, whose queue messages are then looked for */
+    size_t count, cap, next, pending;
+    int queue; /* the queue whose held messages are being given back */
+    uint64_t consumer_seq;
+    int64_t held; /* how many of them there are still */
+    struct reader *reader;
+    struct loop_timer timer;
+    bool asking;  /* a consumer's info is under way */
+    bool stopped; /* the pool is not ours any more: goes with its last answer */
+};
+
+struct check {
+    struct adoption *adoption;
+    uint64_t work_seq;
+};
+
+static void check_more(void *arg);
+static void give_back_next(struct adoption *a);
+
+static void release(struct adoption *a)
+{
+    if (a->pending > 0 || a->asking)
+        return;
+    free(a->seqs);
+    free(a);
+}
+
+void adopt_stop(struct pool *p)
+{
+    struct adoption *a = p->adoption;
+    if (a == NULL)
+        return;
+    p->adoption = NULL;
+    a->stopped = true;
+    loop_timer_stop(p->dispatch->loop, &a->timer);
+    if (a->reader != NULL)
+        reader_cancel(a->reader);
+    release(a);
+}
+
+/* ---- are there dead letters of those who led before? */
+
+struct dead_letters {
+    struct pool *pool;
+    int64_t led_ns;
+};
+
+static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct dead_letters *l = arg;
+    (void)found;
+    if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->led_ns == l->led_ns)
+        l->pool->dead_letters = false;
+    free(l);
+}
+
+/* A key that died before we led is looked up (hand_off.c). Without any letter of the pool that is
+ * not needed. */
+static void look_for_dead_letters(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    char filter[SUBJECT_MAX_CHARS];
+    p->ready_ns = clock_ax_ns(&d->clock);
+    p->dead_letters = true;
+    snprintf(filter, sizeof(filter), "ax.dead.%s.>", p->name);
+    struct dead_letters *l = malloc(sizeof(*l));
+    if (l == NULL)
+        return;
+    *l = (struct dead_letters){p, p->led_ns};
+    if (pipeline_get(d->pipeline, STREAM_DEAD, filter, 1, WAIT_MS, on_letter, l) != AX_OK)
+        free(l);
+}
+
+static void finish(struct adoption *a)
+{
+    struct pool *p = a->pool;
+    if (!p->adopted) {
+        log_info("pool ready", "pool=%s adopted=%zu", p->name, a->count);
+        look_for_dead_letters(p);
+    }
+    p->swept_ns = loop_now_ns(p->dispatch->loop);
+    loop_timer_stop(p->dispatch->loop, &a->timer);
+    FAULT("adopt.end");
+    free(a->seqs);
+    free(a);
+    p->adoption = NULL;
+    p->adopted = true;
+    p->ready = true;
+    p->info_ns = 0;
+    pool_read_info(p);
+    pool_pump(p);
+}
+
+static void on_removed(void *arg, const struct answer *a)
+{
+    (void)arg;
+    (void)a; /* what stays is swept at the next start */
+    FAULT("sweep.remove.after");
+}
+
+static void sweep(struct pool *p, struct attempt *r)
+{
+    char body[64];
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+    FAULT("sweep.remove.before");
+    pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,
+                     (size_t)n, WAIT_MS, on_removed, NULL);
+    acks_remember_superseded(p, r);
+    attempt_vanished(r);
+}
+
+static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct check *c = arg;
+    struct adoption *a = c->adoption;
+    struct pool *p = a->pool;
+    struct attempt *r = NULL;
+    a->pending--;
+    if (a->stopped) {
+        free(c);
+        release(a);
+        return;
+    }
+    HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof(c->work_seq), r);
+    /* It may have ended meanwhile by a receipt: then there is nothing to sweep. */
+    if (r != NULL && r->state == ATTEMPT_RUNNING &&
+        (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)))
+        sweep(p, r);
+    else if (r != NULL && r->state == ATTEMPT_RUNNING && err == AX_OK)
+        acks_take_pending(p, r); /* heard while nobody led */
+    free(c);
+    check_more(a);
+}
+
+/* A few at a time, so that a long list does not fill the pipeline. */
+static void check_more(void *arg)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    while (a->next < a->count && a->pending < 64) {
+        struct attempt *r = NULL;
+        uint64_t w = a->seqs[a->next];
+        HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
+        struct check *c = r != NULL ? malloc(sizeof(*c)) : NULL;
+        if (c != NULL) {
+            *c = (struct check){a, w};
+            if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                             on_queue_message, c) != AX_OK) {
+                free(c);
+                loop_timer_start(p->dispatch->loop, &a->timer, RETRY_MS, check_more, a);
+                return;
+            }
+            a->pending++;
+        }
+        a->next++;
+    }
+    if (a->next == a->count && a->pending == 0)
+        give_back_next(a);
+}
+
+/* ---- what the former dispatcher held and had not handed off ---- */
+
+static void on_queue_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void)err;
+    (void)last_seq;
+    struct adoption *a = arg;
+    a->reader = NULL;
+    a->queue++;
+    give_back_next(a);
+}
+
+/* The oldest messages of a queue are the held ones. A nak for one that nobody holds is ignored by
+ * the server. */
+static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
+{
+    (void)subject;
+    (void)msg;
+    struct adoption *a = arg;
+    struct queue *q = a->pool->queues[a->queue];
+    struct attempt *r = NULL;
+    char ack[SUBJECT_MAX_CHARS];
+    HASH_FIND(by_seq, q->attempts, &seq, sizeof(seq), r);
+    if (r != NULL)
+        return;
+    /* The server goes by the stream's sequence; consumer sequence 1 is within its bounds check only
+     * while nothing was acked, so the highest delivered one is named. */
+    snprintf(ack, sizeof(ack), "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream,
+             a->pool->name, seq, a->consumer_seq, time_ns);
+    FAULT("adopt.give-back.before");
+    wire_publish_text(a->pool->dispatch->wire, ack, "-NAK");
+    FAULT_SENT("adopt.give-back.after", a->pool->dispatch->wire);
+    if (--a->held <= 0) {
+        reader_cancel(a->reader);
+        on_queue_end(a, AX_OK, seq);
+    }
+}
+
+static void on_queue_info(void *arg, const struct answer *answer)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    a->asking = false;
+    if (a->stopped) {
+        release(a);
+        return;
+    }
+    struct queue *q = p->queues[a->queue];
+    char filter[SUBJECT_MAX_CHARS];
+    json_t *root = answer->err != AX_OK
+                       ? NULL
+                       : json_loadb(natsMsg_GetData(answer->reply),
+                                    (size_t)natsMsg_GetDataLength(answer->reply), 0, NULL);
+    a->held = json_integer_value(json_object_get(root, "num_ack_pending")) -
+              (int64_t)HASH_CNT(by_seq, q->attempts);
+    a->consumer_seq = (uint64_t)json_integer_value(
+        json_object_get(json_object_get(root, "delivered"), "consumer_seq"));
+    json_decref(root);
+    snprintf(filter, sizeof(filter), "ax.queue.%s.%s.>", q->priority, p->name);
+    struct reader_events events = {on_held, on_queue_end, a};
+    if (a->held <= 0 || reader_start(&a->reader, p->dispatch->pipeline, p->dispatch->loop,
+                                     q->stream, filter, 1, &events) != AX_OK)
+        on_queue_end(a, AX_OK, 0); /* without it they wait for their lease */
+}
+
+static void give_back_next(struct adoption *a)
+{
+    struct pool *p = a->pool;
+    char api[128];
+    if (a->queue == p->queue_count) {
+        finish(a);
+        return;
+    }
+    snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
+    a->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) ==
+                AX_OK;
+    if (!a->asking)
+        finish(a);
+}
+
+static bool keep(struct adoption *a, uint64_t w)
+{
+    if (a->count == a->cap) {
+        size_t cap = a->cap == 0 ? 256 : a->cap * 2;
+        uint64_t *grown = realloc(a->seqs, cap * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        a->seqs = grown;
+        a->cap = cap;
+    }
+    a->seqs[a->count++] = w;
+    return true;
+}
+
+static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
+                            natsMsg *msg)
+{
+    struct adoption *a = arg;
+    struct pool *p = a->pool;
+    struct task_subject s;
+    struct ack_subject lease;
+    struct task t = {0};
+    const char *value = NULL;
+    struct attempt *known = NULL;
+    clock_learn(&p->dispatch->clock, time_ns);
+    if (!name_parse_task_subject(subject, &s) ||
+        natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK || !ack_parse_subject(value, &lease)) {
+        log_warn("stray message in AX_WORK, left alone", "subject=%s seq=%" PRIu64, subject, seq);
+        return;
+    }
+    struct queue *q = queue_of_stream(p, lease.stream);
+    if (q == NULL) {
+        log_warn("hand-off of a stream that is no priority, left alone", "stream=%s seq=%" PRIu64,
+                 lease.stream, seq);
+        return;
+    }
+    HASH_FIND(by_seq, q->attempts, &lease.stream_seq, sizeof(lease.stream_seq), known);
+    if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
+        return; /* a second hand-off of the same queue message: the first leads */
+    struct attempt *r = attempt_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq,
+                                      t.attempt, t.timeouts, t.group, t.ordered);
+    int64_t timeout_ms = t.timeout_ms;
+    task_clear(&t);
+    if (r != NULL) {
+        r->task.timeout_ms = timeout_ms;
+        int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
+        r->handed_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
+        ending_limit(r, ran_ns / 1000000);
+        FAULT("adopt.renew.before");
+        attempt_renew(r);
+        FAULT_SENT("adopt.renew.after", p->dispatch->wire);
+        keep(a, seq);
+    }
+}
+
+static void on_work_end(void *arg, ax_err err, uint64_t last_seq)
+{
+    (void)err;
+    (void)last_seq;
+    struct adoption *a = arg;
+    a->reader = NULL;
+    check_more(a);
+}
+
+void adopt_start(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    char filter[SUBJECT_MAX_CHARS];
+    struct adoption *a = calloc(1, sizeof(*a));
+    snprintf(filter, sizeof(filter), "ax.work.%s.>", p->name);
+    struct reader_events events = {on_work_message, on_work_end, a};
+    if (a == NULL)
+        return; /* the keeper comes by again */
+    a->pool = p;
+    if (reader_start(&a->reader, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
+        free(a);
+    else
+        p->adoption = a;
+}
+
+void adopt_sweep(struct pool *p)
+{
+    if (p->ready && !p->resting && p->adoption == NULL)
+        adopt_start(p);
+}

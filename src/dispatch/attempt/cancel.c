@@ -1,0 +1,272 @@
+/* Cancelling a task on request (ax.cancel.<pool>.<id>): wherever it waits it is removed, a running
+ * attempt is revoked and has no next one. The key is free again.
+ *
+ * A task can move while it is looked for (a schedule fires, a feeder feeds). It is stored in the
+ * next place before it leaves the last, so the search goes along its way, AX_LATER, spill, queues,
+ * and at last to what dispatch itself has got; it goes round until one whole round finds nothing,
+ * and only then is the record written and the answer given. An unanswered request may be
+ * repeated. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/record_writer.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool/pool.h"
+#include "done/record_find.h"
+
+#define WAIT_MS 3000
+#define AGAIN_MS 50
+#define CHANGED_HANDS "the pool has changed hands, try again"
+#define ROUNDS_MAX 100 /* of AGAIN_MS: a step of dispatch's own is waited for */
+
+struct cancel {
+    struct pool *pool;
+    char id[TASK_ID_CHARS + 1];
+    char reply[128];
+    const char *was; /* where it was found; NULL: nowhere yet */
+    int place;       /* next place of this round */
+    int rounds;
+    bool found; /* in this round */
+    bool came;  /* dispatch got it in this round, and may have ended that attempt already */
+    struct cancel *next;
+    uint32_t attempt;
+    uint64_t fence;
+    struct loop_timer timer;
+};
+
+static void look_next(struct cancel *c);
+static void new_round(void *arg);
+
+static void finish(struct cancel *c, const char *state, const char *error)
+{
+    char text[320];
+    int n;
+    if (error != NULL) {
+        n = snprintf(text, sizeof(text),
+                     "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", error,
+                     c->id);
+    } else if (c->was != NULL) {
+        n = snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"%s\",\"was\":\"%s\"}", c->id,
+                     state, c->was);
+    } else
+        n = snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"%s\"}", c->id, state);
+    FAULT("cancel.answer.before");
+    if (c->reply[0] != '\0')
+        wire_publish(c->pool->dispatch->wire, c->reply, text, (size_t)n);
+    FAULT_SENT("cancel.answer.after", c->pool->dispatch->wire);
+    log_info("cancel", "task=%s pool=%s state=%s", c->id, c->pool->name,
+             error != NULL ? "error" : state);
+    loop_timer_stop(c->pool->dispatch->loop, &c->timer);
+    struct cancel **at = &c->pool->cancels;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    free(c);
+}
+
+static void again(struct cancel *c)
+{
+    if (!c->pool->ready)
+        finish(c, NULL, CHANGED_HANDS);
+    else if (++c->rounds > ROUNDS_MAX)
+        finish(c, NULL, "the task is between two states, try again");
+    else
+        loop_timer_start(c->pool->dispatch->loop, &c->timer, AGAIN_MS, new_round, c);
+}
+
+/* ---- nothing there: what had become of it ---- */
+
+static void on_recorded(void *arg, const struct answer *a)
+{
+    struct cancel *c = arg;
+    FAULT("cancel.record.after");
+    if (a->err != AX_OK)
+        finish(c, NULL, "removed, but its record was refused");
+    else {
+        metric_add(c->pool->stats.m_cancelled, 1);
+        finish(c, "cancelled", NULL);
+    }
+}
+
+static void on_dead(void *arg, ax_err err, const struct stored_msg *found)
+{
+    (void)found;
+    struct cancel *c = arg;
+    if (err == AX_OK || err == AX_E_NOT_FOUND)
+        finish(c, err == AX_OK ? "dead" : "unknown", NULL);
+    else
+        finish(c, NULL, "JetStream did not answer");
+}
+
+static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t seq)
+{
+    struct cancel *c = arg;
+    char subject[SUBJECT_MAX_CHARS];
+    if (err == AX_E_PROTOCOL && seq != 0)
+        err = AX_E_NOT_FOUND;
+    if (err == AX_OK && (rec->state == RECORD_DONE || rec->state == RECORD_CANCELLED)) {
+        finish(c, rec->state == RECORD_DONE ? "done" : "cancelled", NULL);
+        return;
+    }
+    name_subject_dead(subject, c->pool->name, c->id);
+    if ((err != AX_OK && err != AX_E_NOT_FOUND) ||
+        pipeline_get(c->pool->dispatch->pipeline, STREAM_DEAD, subject, 0, WAIT_MS, on_dead, c) !=
+            AX_OK)
+        finish(c, NULL, "JetStream did not answer");
+}
+
+static void conclude(struct cancel *c)
+{
+    ax_err err;
+    if (!c->pool->ready) {
+        finish(c, NULL, CHANGED_HANDS);
+        return;
+    }
+    if (c->was != NULL) {
+        acks_forget_task(c->pool, c->id);
+        FAULT("cancel.record.before");
+        err = record_writer_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence,
+                                  on_recorded, c);
+    } else {
+        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->batches, c->id, WAIT_MS,
+                          on_record, c);
+    }
+    if (err != AX_OK)
+        finish(c, NULL, ax_err_text(err));
+}
+
+/* ---- the places where it may wait: AX_LATER, AX_SPILL, then the queues ---- */
+
+static const struct {
+    const char *stream, *stage, *was;
+} others[] = {{STREAM_LATER, "later", "later"},
+              {STREAM_LATER, "due", "later"},
+              {STREAM_SPILL, "spill", "spilled"}};
+#define OTHERS ((int)(sizeof(others) / sizeof(others[0])))
+
+static void on_deleted(void *arg, const struct answer *a)
+{
+    (void)a; /* the next round sees whether it is gone */
+    FAULT("cancel.delete.after");
+    look_next(arg);
+}
+
+static void on_found(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct cancel *c = arg;
+    struct pool *p = c->pool;
+    int i = c->place++;
+    bool in_queue = i >= OTHERS;
+    const char *stream = in_queue ? p->queues[i - OTHERS]->stream : others[i].stream;
+    const char *cron = NULL;
+    char api[128], body[64];
+    if (err == AX_E_NOT_FOUND) {
+        look_next(c);
+        return;
+    }
+    if (err != AX_OK || !p->ready) {
+        finish(c, NULL, err != AX_OK ? "JetStream did not answer" : CHANGED_HANDS);
+        return;
+    }
+    if (!in_queue && natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
+        finish(c, NULL, "a recurring task: remove it with ax cron rm");
+        return;
+    }
+    c->found = true;
+    c->was = in_queue ? "queued" : others[i].was;
+    snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.DELETE.%s", stream);
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", found->seq);
+    FAULT("cancel.delete.before");
+    if (pipeline_request(p->dispatch->pipeline, api, body, (size_t)n, WAIT_MS, on_deleted, c) !=
+        AX_OK)
+        finish(c, NULL, "JetStream did not answer");
+}
+
+static void look_next(struct cancel *c)
+{
+    struct pool *p = c->pool;
+    char subject[SUBJECT_MAX_CHARS];
+    const char *stream;
+    if (!p->ready) {
+        finish(c, NULL, CHANGED_HANDS);
+        return;
+    }
+    if (c->place >= p->queue_count + OTHERS) {
+        struct attempt *r = NULL;
+        HASH_FIND(by_id, p->by_id, c->id, strlen(c->id), r);
+        if (c->found || c->came || r != NULL)
+            again(c);
+        else
+            conclude(c);
+        return;
+    }
+    if (c->place >= OTHERS) {
+        struct queue *q = p->queues[c->place - OTHERS];
+        stream = q->stream;
+        name_subject(subject, "queue", q->priority, p->name, c->id);
+    } else {
+        stream = others[c->place].stream;
+        snprintf(subject, sizeof(subject), "ax.%s.*.%s.%s", others[c->place].stage, p->name, c->id);
+    }
+    if (pipeline_get(p->dispatch->pipeline, stream, subject, 0, WAIT_MS, on_found, c) != AX_OK)
+        finish(c, NULL, "JetStream did not answer");
+}
+
+/* ---- an attempt that we hold ---- */
+
+static void on_run_ended(void *arg, bool gone, bool done)
+{
+    struct cancel *c = arg;
+    if (done)
+        finish(c, "done", NULL);
+    else if (gone)
+        again(c);
+    else
+        finish(c, NULL, "JetStream did not answer");
+}
+
+static void new_round(void *arg)
+{
+    struct cancel *c = arg;
+    struct attempt *r = NULL;
+    HASH_FIND(by_id, c->pool->by_id, c->id, strlen(c->id), r);
+    if (r != NULL && (r->state == ATTEMPT_STAGED || r->state == ATTEMPT_RUNNING)) {
+        c->was = r->work_seq != 0 ? "running" : "queued";
+        c->attempt = r->task.attempt;
+        c->fence = r->work_seq;
+        ending_cancel(r, on_run_ended, c);
+    } else if (r != NULL) {
+        again(c); /* a step is under way */
+    } else {
+        c->place = 0;
+        c->found = c->came = false;
+        look_next(c);
+    }
+}
+
+void cancel_saw(struct pool *p, const char *id)
+{
+    for (struct cancel *c = p->cancels; c != NULL; c = c->next) {
+        if (strcmp(c->id, id) == 0)
+            c->came = true;
+    }
+}
+
+void cancel_start(struct pool *p, const char *id, const char *reply)
+{
+    struct cancel *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return; /* unanswered: the caller asks again */
+    c->pool = p;
+    c->next = p->cancels;
+    p->cancels = c;
+    snprintf(c->id, sizeof(c->id), "%s", id);
+    snprintf(c->reply, sizeof(c->reply), "%s", reply != NULL ? reply : "");
+    new_round(c);
+}

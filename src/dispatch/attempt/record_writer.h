@@ -1,0 +1,29 @@
+/* Writing idempotency records (done/record.h) into KV_AX_DONE, by appending only. Loop lock.
+ *
+ * A finished task's record is written at once while none of its pool is on the way. While one is
+ * (that is load), those that finish meanwhile are gathered, and go together as a page when it is
+ * answered. */
+#ifndef AX_DISPATCH_ATTEMPT_RECORD_WRITER_H
+#define AX_DISPATCH_ATTEMPT_RECORD_WRITER_H
+
+#include "bus/pipeline.h"
+#include "done/record.h"
+
+struct dispatch;
+struct pool;
+
+/* Publishes the record of task id and calls cb with the server's word; never gives up, repeats are
+ * harmless. fence: the hand-off's sequence, 0 if there was none. On error cb is not called. */
+ax_err record_writer_write(struct pool *p, enum record_state state, const char *id,
+                           uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg);
+/* The same for a task that a worker finished, gathered with others. cb may be told of an error
+ * later on. */
+ax_err record_writer_write_done(struct pool *p, const char *id, uint32_t attempt, uint64_t fence,
+                                pipeline_cb cb, void *arg);
+/* Writes what is gathered now: the pool is led by us no more. What a worker finished is true
+ * whoever leads. */
+void record_writer_flush(struct pool *p);
+/* True: this page is ours, and in the index already. */
+bool record_writer_has_batch(const struct dispatch *d, const struct record_batch_name *name);
+
+#endif

@@ -1,0 +1,205 @@
+/* Looking at AX_WORK before anything is concluded (rules 3 and 7).
+ *
+ *   hand-off there, never delivered         it only waits: renew
+ *   there, delivered, ack wait not over     renew
+ *   there, delivered, ack wait over         timed out
+ *   gone, AX_WORK recreated meanwhile       hand off again
+ *   gone, queue message still stored        a worker finished it (or terminated it, if AX_EVENTS
+ *   says so)
+ *   gone, queue message gone                somebody else ended it: forget it */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/terminations.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool/pool.h"
+
+#define WAIT_MS 5000
+
+/* No clear sight: as it was; the lease brings it back. */
+static void undecided(struct attempt *r)
+{
+    r->state = ATTEMPT_RUNNING;
+    acks_take_pending(r->pool, r);
+}
+
+/* A receipt heard while we looked says more than the look. True: it was taken. */
+static bool receipt_came(struct attempt *r)
+{
+    struct pending_ack *e = NULL;
+    HASH_FIND(hh, r->pool->pending_acks, &r->work_seq, sizeof(r->work_seq), e);
+    if (e == NULL)
+        return false;
+    undecided(r);
+    return true;
+}
+
+static json_t *load(const struct answer *a)
+{
+    if (a->err != AX_OK)
+        return NULL;
+    return json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
+}
+
+/* ---- gone: terminated? ---- */
+
+void verify_ended_by(struct attempt *r, bool known, const char *reason)
+{
+    if (receipt_came(r))
+        return;
+    if (!known) {
+        undecided(r);
+    } else if (reason != NULL) {
+        FAULT("look.terminated");
+        ending_bury(r, reason);
+    } else {
+        FAULT("look.finished");
+        ending_finish(r);
+    }
+}
+
+/* ---- gone: the second look (rule 7) ---- */
+
+static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct attempt *r = arg;
+    struct pool *p = r->pool;
+    if (attempt_is_gone(r) || receipt_came(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        FAULT("look.ended-elsewhere");
+        /* Recorded, most likely, by another dispatcher, after we had read the bucket. "Maybe" costs
+         * one read. */
+        filter_add(p->dispatch->filter, r->task.id, strlen(r->task.id),
+                   clock_ax_ns(&p->dispatch->clock));
+        attempt_vanished(r);
+        pool_pump(p);
+    } else if (err == AX_OK) {
+        terminations_ask(r);
+    } else {
+        undecided(r);
+    }
+}
+
+static void on_stream_info(void *arg, const struct answer *a)
+{
+    struct attempt *r = arg;
+    struct pool *p = r->pool;
+    int64_t created_ns = 0;
+    json_t *root = load(a);
+    const char *created = json_string_value(json_object_get(root, "created"));
+    bool ok = created != NULL && clock_parse_rfc3339(created, &created_ns);
+    uint64_t last_seq = (uint64_t)json_integer_value(
+        json_object_get(json_object_get(root, "state"), "last_seq"));
+    json_decref(root);
+    if (attempt_is_gone(r) || receipt_came(r))
+        return;
+    /* A node that slept and still believes that it leads knows nothing of what was stored
+     * meanwhile. */
+    if (!ok || (created_ns == r->epoch_ns && last_seq < r->work_seq)) {
+        undecided(r);
+    } else if (created_ns != r->epoch_ns) {
+        /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off
+         * again. */
+        log_warn("hand-off lost with its stream, again", "task=%s pool=%s", r->task.id, p->name);
+        FAULT("look.recreated");
+        attempt_lose(r);
+        dispatch_set_epoch(p->dispatch, created_ns);
+    } else if (pipeline_get(p->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                            on_queue_message, r) != AX_OK) {
+        undecided(r);
+    }
+}
+
+/* ---- there: waiting, running, or timed out? (rule 3) ---- */
+
+static void on_consumer_info(void *arg, const struct answer *a)
+{
+    struct attempt *r = arg;
+    struct pool *p = r->pool;
+    json_t *root = load(a);
+    json_t *delivered = json_object_get(root, "delivered");
+    bool ok = delivered != NULL;
+    uint64_t seq = (uint64_t)json_integer_value(json_object_get(delivered, "stream_seq"));
+    int64_t ack_wait = json_integer_value(
+        json_object_get(json_object_get(root, "config"), "ack_wait"));
+    json_decref(root);
+    if (attempt_is_gone(r) || receipt_came(r))
+        return;
+    if (ok)
+        p->ack_wait_ns = ack_wait;
+    if (!ok) {
+        undecided(r);
+    } else if (seq < r->work_seq || loop_now_ns(p->dispatch->loop) - r->active_ns < ack_wait) {
+        FAULT("look.waits");
+        attempt_renew(r);
+        undecided(r);
+    } else {
+        FAULT("look.timed-out");
+        ending_time_out(r);
+    }
+}
+
+static void on_work_message(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct attempt *r = arg;
+    struct pool *p = r->pool;
+    struct dispatch *d = p->dispatch;
+    struct task_subject s;
+    char api[128];
+    if (attempt_is_gone(r) || receipt_came(r))
+        return;
+    /* A recreated stream may have another task under the same sequence. */
+    bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) &&
+                 strcmp(s.id, r->task.id) == 0;
+    if (there) {
+        snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
+        err = pipeline_request(d->pipeline, api, NULL, 0, WAIT_MS, on_consumer_info, r);
+    } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
+        err = pipeline_request(d->pipeline, "$JS.API.STREAM.INFO." STREAM_WORK, NULL, 0, WAIT_MS,
+                               on_stream_info, r);
+    }
+    if (err != AX_OK)
+        undecided(r);
+}
+
+static void on_still_queued(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct attempt *r = arg;
+    struct pool *p = r->pool;
+    if (attempt_is_gone(r))
+        return;
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
+        attempt_vanished(r);
+        pool_pump(p);
+    } else {
+        r->state = ATTEMPT_RUNNING;
+    }
+}
+
+void verify_lease(struct attempt *r)
+{
+    r->looked_ns = loop_now_ns(r->pool->dispatch->loop);
+    if (r->work_seq != 0) {
+        verify_start(r);
+        return;
+    }
+    r->state = ATTEMPT_VERIFYING;
+    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, WAIT_MS,
+                     on_still_queued, r) != AX_OK)
+        r->state = ATTEMPT_RUNNING;
+}
+
+void verify_start(struct attempt *r)
+{
+    r->state = ATTEMPT_VERIFYING;
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->work_seq, WAIT_MS,
+                     on_work_message, r) != AX_OK)
+        undecided(r);
+}

@@ -1,0 +1,143 @@
+#include "dispatch/pool/demand.h"
+
+#include <stdlib.h>
+
+/* A pull known only from the info's count: how long it is believed in without a word. */
+#define UNHEARD_NS 30000000000LL
+
+static void enqueue(struct demand *d, struct pull *p)
+{
+    p->next = NULL;
+    p->prev = d->tail;
+    if (d->tail != NULL)
+        d->tail->next = p;
+    else
+        d->head = p;
+    d->tail = p;
+    p->queued = true;
+    d->count++;
+}
+
+static void dequeue(struct demand *d, struct pull *p)
+{
+    if (!p->queued)
+        return;
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else
+        d->head = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    else
+        d->tail = p->prev;
+    p->prev = p->next = NULL;
+    p->queued = false;
+    d->count--;
+}
+
+static void drop(struct demand *d, struct pull *p)
+{
+    dequeue(d, p);
+    if (p->unacked == 0)
+        free(p);
+}
+
+static struct pull *add(struct demand *d, int64_t left, int64_t expires_ns)
+{
+    struct pull *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return NULL; /* demand is a hint: the next info brings it back */
+    p->left = left;
+    p->expires_ns = expires_ns;
+    enqueue(d, p);
+    return p;
+}
+
+void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, int64_t now_ns)
+{
+    int64_t left = r->batch;
+    d->changes++;
+    /* no_wait ends with the first messages it gets: nothing beyond one grant will reach it. */
+    if (r->no_wait && left > batch)
+        left = batch;
+    int64_t found = left < d->undelivered ? left : d->undelivered;
+    d->undelivered -= found;
+    left -= found;
+    if (left > 0) {
+        add(d, left,
+            r->expires_ns > 0 ? now_ns + r->expires_ns
+            : r->no_wait      ? now_ns + 1000000000LL
+                              : INT64_MAX);
+    }
+}
+
+static void drop_expired(struct demand *d, int64_t now_ns)
+{
+    while (d->head != NULL && d->head->expires_ns <= now_ns)
+        drop(d, d->head);
+}
+
+struct pull *demand_next(struct demand *d, int64_t batch, int64_t now_ns)
+{
+    drop_expired(d, now_ns);
+    return d->head != NULL && d->head->unacked < batch ? d->head : NULL;
+}
+
+void demand_take(struct demand *d, struct pull *p)
+{
+    d->changes++;
+    p->left--;
+    p->unacked++;
+    dequeue(d, p);
+    if (p->left > 0)
+        enqueue(d, p);
+}
+
+void demand_give_back(struct demand *d, struct pull *p)
+{
+    if (p == NULL)
+        return;
+    d->changes++;
+    p->unacked--;
+    p->left++;
+    if (!p->queued)
+        enqueue(d, p);
+}
+
+void demand_ended(struct demand *d, struct pull *p)
+{
+    d->changes++;
+    if (p != NULL && --p->unacked == 0 && !p->queued)
+        free(p);
+}
+
+int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t now_ns)
+{
+    int64_t sum = 0;
+    for (struct pull *p = d->head; p != NULL && sum < limit; p = p->next) {
+        int64_t room = batch - p->unacked;
+        if (p->expires_ns > now_ns && room > 0)
+            sum += room < p->left ? room : p->left;
+    }
+    return sum < limit ? sum : limit;
+}
+
+void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, int64_t batch,
+                      int64_t now_ns)
+{
+    if (undelivered > 0 && waiting > 0)
+        return; /* the server is just bringing the two together: neither figure holds */
+    d->undelivered = undelivered;
+    while (d->count > waiting)
+        drop(d, d->head);
+    while (d->count < waiting && add(d, batch, now_ns + UNHEARD_NS) != NULL)
+        ;
+}
+
+void demand_forget(struct demand *d)
+{
+    d->changes++;
+    d->undelivered = 0;
+    while (d->head != NULL)
+        drop(d, d->head);
+}

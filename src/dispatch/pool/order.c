@@ -1,0 +1,60 @@
+#include "dispatch/pool/order.h"
+
+#include "dispatch/dispatch.h"
+
+/* The server said after the last message that there are more, and we have asked for them. */
+static bool is_refilling(const struct queue *q, int64_t now_ns)
+{
+    return q->staged == 0 && q->behind > 0 && now_ns - q->behind_ns < ORDER_REFILL_WAIT_NS;
+}
+
+bool order_is_refilling(const struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    for (int i = 0; i < p->queue_count; i++) {
+        if (is_refilling(p->queues[i], now))
+            return true;
+    }
+    return false;
+}
+
+struct attempt *order_next(struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    struct queue *top = NULL, *lower = NULL;
+    for (int i = 0; i < p->queue_count; i++) {
+        struct queue *q = p->queues[i];
+        if (top == NULL && is_refilling(q, now))
+            return NULL;
+        const struct attempt *next = group_queue_next(q);
+        if (next == NULL)
+            continue;
+        if (top == NULL)
+            top = q;
+        else if (lower == NULL || next->lease_ns < group_queue_next(lower)->lease_ns)
+            lower = q; /* of the lower ones, the one that has waited longest */
+    }
+    if (lower != NULL && p->share_credit >= 1)
+        return group_queue_next(lower);
+    return top != NULL ? group_queue_next(top) : NULL;
+}
+
+void order_taken(struct pool *p, const struct attempt *r)
+{
+    bool lower_waits = false, was_top = true;
+    for (int i = 0; i < p->queue_count; i++) {
+        const struct queue *q = p->queues[i];
+        if (group_queue_next(q) == NULL)
+            continue;
+        if (q->rank < r->queue->rank)
+            was_top = false;
+        else if (q->rank > r->queue->rank)
+            lower_waits = true;
+    }
+    if (!was_top)
+        p->share_credit -= 1;
+    else if (!lower_waits)
+        p->share_credit = 0; /* the lowest with tasks was served in its turn: nobody starves */
+    else if (p->share_credit < 1)
+        p->share_credit += p->settings.share;
+}

@@ -1,0 +1,39 @@
+/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (docs/design.md), so
+ * ingress counts. */
+#ifndef AX_INGRESS_FEED_LATER_H
+#define AX_INGRESS_FEED_LATER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bus/stream_info.h"
+
+#define LATER_MAX_DEFAULT 1000000
+
+struct later {
+    uint64_t messages; /* as last heard, plus what was added since */
+    int64_t max;
+};
+
+static inline void later_init(struct later *l)
+{
+    *l = (struct later){.max = LATER_MAX_DEFAULT};
+}
+
+static inline void later_learn(struct later *l, const struct stream_info *info)
+{
+    l->messages = info->messages;
+    l->max = info->max_later >= 0 ? info->max_later : LATER_MAX_DEFAULT;
+}
+
+static inline bool later_is_full(const struct later *l)
+{
+    return l->messages >= (uint64_t)l->max;
+}
+
+static inline void later_added(struct later *l)
+{
+    l->messages++;
+}
+
+#endif

@@ -1,0 +1,90 @@
+#include "ingress/submit/answer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "task/header.h"
+
+void verdict_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
+                   const char *format, ...)
+{
+    va_list args;
+    *v = (struct verdict){.code = code, .err_code = err_code, .retry_after_ms = retry_after_ms};
+    va_start(args, format);
+    vsnprintf(v->description, sizeof(v->description), format, args);
+    va_end(args);
+}
+
+/* Length of the well-formed UTF-8 character at s (0: none). */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
+               : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+               : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
+                                             : 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+/* text as the inside of a JSON string; cut at a character's border when cap is reached. */
+static void escape(const char *text, char *out, size_t cap)
+{
+    size_t used = 0;
+    for (const unsigned char *s = (const unsigned char *)text; *s != '\0' && used + 5 < cap;) {
+        size_t n = utf8_length(s);
+        if (n == 0 || *s < 0x20 || *s == 0x7F) {
+            out[used++] = '?';
+            s++;
+            continue;
+        }
+        if (*s == '"' || *s == '\\')
+            out[used++] = '\\';
+        memcpy(out + used, s, n);
+        used += n;
+        s += n;
+    }
+    out[used] = '\0';
+}
+
+size_t answer_format(const struct verdict *v, char *buf, size_t cap)
+{
+    int n;
+    if (v->code == 0) {
+        n = snprintf(buf, cap,
+                     "{\"stream\":\"%s\",\"seq\":%" PRIu64
+                     ",\"duplicate\":%s,\"task\":\"%s\",\"state\":\"%s\"}",
+                     v->stream, v->seq, v->duplicate ? "true" : "false", v->task, v->state);
+    } else {
+        char text[2 * sizeof(v->description) + 8];
+        escape(v->description, text, sizeof(text));
+        n = snprintf(buf, cap, "{\"error\":{\"code\":%d,\"err_code\":%d,\"description\":\"%s\"}}",
+                     v->code, v->err_code, text);
+    }
+    return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
+}
+
+void answer_send(struct wire *wire, const char *reply, const struct verdict *v)
+{
+    char body[ANSWER_MAX_BYTES];
+    size_t bytes = answer_format(v, body, sizeof(body));
+    if (v->retry_after_ms == 0) {
+        wire_publish(wire, reply, body, bytes);
+        return;
+    }
+    natsMsg *msg = NULL;
+    char hint[32];
+    snprintf(hint, sizeof(hint), "%" PRId64 "ms", v->retry_after_ms);
+    if (natsMsg_Create(&msg, reply, NULL, body, (int)bytes) == NATS_OK &&
+        header_set(msg, HDR_RETRY_AFTER, hint) == NATS_OK)
+        wire_publish_msg(wire, msg);
+    natsMsg_Destroy(msg);
+}

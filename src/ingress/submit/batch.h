@@ -1,0 +1,28 @@
+/* A message with many tasks (ax.v1.TaskBatch): every task takes the path of a single one, and one
+ * ax.v1.BatchReply with a reply for each goes back when the last has its answer. Lock held in every
+ * call. */
+#ifndef AX_INGRESS_SUBMIT_BATCH_H
+#define AX_INGRESS_SUBMIT_BATCH_H
+
+#include <nats/nats.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "ingress/ingress.h"
+#include "ingress/submit/answer.h"
+
+struct batch;
+
+/* Takes msg apart and starts its tasks. On error msg is still the caller's, and p says what is
+ * wrong with it. */
+ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p);
+/* The task at index has its answer. */
+void batch_answered(struct batch *b, size_t index, const struct verdict *v);
+/* One of its submissions has ended. */
+void batch_release(struct batch *b);
+/* NULL: no reply subject. */
+const char *batch_reply(const struct batch *b);
+/* Its message, for a dead letter's headers and subject. */
+natsMsg *batch_msg(const struct batch *b);
+
+#endif

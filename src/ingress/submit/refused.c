@@ -1,0 +1,116 @@
+#include "ingress/submit/refused.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "task/header.h"
+#include "task/names.h"
+
+#define OWN_HEADERS_BYTES \
+    1024 /* reason, time, expected sequence and the frame around them, at their longest */
+
+static size_t headers_bytes(natsMsg *msg)
+{
+    const char **keys = NULL;
+    int count = 0;
+    size_t bytes = 0;
+    if (natsMsgHeader_Keys(msg, &keys, &count) != NATS_OK)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        const char **values = NULL;
+        int n = 0;
+        if (natsMsgHeader_Values(msg, keys[i], &values, &n) != NATS_OK)
+            continue;
+        for (int v = 0; v < n; v++)
+            bytes += strlen(keys[i]) + strlen(values[v]) + 4;
+        free((void *)values);
+    }
+    free((void *)keys);
+    return bytes;
+}
+
+static bool is_copied(const char *name)
+{
+    return strncasecmp(name, "Nats-", 5) != 0 && strcasecmp(name, HDR_REASON) != 0 &&
+           strcasecmp(name, HDR_DIED) != 0 && strcasecmp(name, HDR_TASK) != 0 &&
+           strcasecmp(name, HDR_LEASE) != 0;
+}
+
+static natsStatus copy_headers(natsMsg *from, natsMsg *to)
+{
+    const char **keys = NULL;
+    int count = 0;
+    natsStatus s = NATS_OK;
+    if (natsMsgHeader_Keys(from, &keys, &count) != NATS_OK)
+        return NATS_OK;
+    for (int i = 0; i < count && s == NATS_OK; i++) {
+        const char **values = NULL;
+        int n = 0;
+        if (!is_copied(keys[i]) || natsMsgHeader_Values(from, keys[i], &values, &n) != NATS_OK)
+            continue;
+        for (int v = 0; v < n && s == NATS_OK; v++)
+            s = natsMsgHeader_Add(to, keys[i], values[v]);
+        free((void *)values);
+    }
+    free((void *)keys);
+    return s;
+}
+
+static natsStatus build(const struct task *task, natsMsg *from, const char *subject,
+                        const char *reply, const char *id, int64_t max_bytes, natsMsg **out)
+{
+    int64_t room = max_bytes > OWN_HEADERS_BYTES ? max_bytes - OWN_HEADERS_BYTES : 0;
+    const char *body = from != NULL ? natsMsg_GetData(from) : task->body;
+    int64_t bytes = from != NULL ? natsMsg_GetDataLength(from) : (int64_t)task->body_bytes;
+    bool with_headers = from != NULL && (int64_t)headers_bytes(from) + bytes <= room;
+    if (bytes > room)
+        bytes = room;
+    natsStatus s = natsMsg_Create(out, subject, reply, body, (int)bytes);
+    if (s == NATS_OK && with_headers)
+        s = copy_headers(from, *out);
+    if (s == NATS_OK)
+        s = header_set(*out, HDR_TASK, id);
+    if (s == NATS_OK && task->priority[0] != '\0')
+        s = header_set(*out, HDR_PRIORITY, task->priority);
+    return s;
+}
+
+ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *reply,
+                      const char *reason, int64_t died_ns, int64_t max_payload_bytes, natsMsg **out)
+{
+    char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1], died[32], line[512];
+    const char *pool = DEFAULT_POOL;
+    struct problem p;
+    natsStatus s = NATS_OK;
+    *out = NULL;
+    if (task->id[0] != '\0')
+        snprintf(id, sizeof(id), "%s", task->id);
+    else
+        name_new_id(id);
+    if (task->pool[0] != '\0')
+        pool = task->pool;
+    name_subject_dead(subject, pool, id);
+    if (task->id[0] != '\0' && task_check_size(task, max_payload_bytes, &p) == AX_OK) {
+        if (task_to_msg(task, subject, reply, out) != AX_OK)
+            return AX_E_NOMEM;
+    } else {
+        s = build(task, submitted, subject, reply, id, max_payload_bytes, out);
+    }
+    size_t n = 0;
+    for (; reason[n] != '\0' && n < sizeof(line) - 1; n++)
+        line[n] = (unsigned char)reason[n] < 0x20 ? ' ' : reason[n];
+    line[n] = '\0';
+    if (s == NATS_OK)
+        s = header_set(*out, HDR_REASON, line);
+    if (s == NATS_OK && died_ns > 0)
+        s = header_set(*out, HDR_DIED, clock_format_rfc3339(died_ns, died));
+    if (s != NATS_OK) {
+        natsMsg_Destroy(*out);
+        *out = NULL;
+        return AX_E_NOMEM;
+    }
+    return AX_OK;
+}

@@ -1,0 +1,46 @@
+/* Recurring tasks: checking an Ax-Cron, writing the schedule that the server keeps, naming what it
+ * fires. The server does the reckoning with calendars and zones; what it refuses is turned into the
+ * same words. Pure. */
+#ifndef AX_TASK_CRON_H
+#define AX_TASK_CRON_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "task/names.h"
+#include "task/task.h"
+
+/* What the server refuses a schedule with. */
+#define JSERR_SCHEDULE_PATTERN 10189
+#define JSERR_SCHEDULE_ZONE 10223
+
+#define CRON_SCHEDULE_MAX 288 /* value of Nats-Schedule, NUL included */
+#define CRON_KEY_MAX (KEY_MAX_BYTES + 1)
+
+/* Number of fields, form of "@every …", names, a zone where it has a meaning. AX_E_INVALID: p names
+ * what is wrong. */
+ax_err cron_check(const struct task *t, struct problem *p);
+/* p for a schedule that the server refused with err_code (one of the two above). */
+ax_err cron_refused(const struct task *t, int err_code, struct problem *p);
+
+/* Value of Nats-Schedule for an expression that cron_check allows. Returns out. */
+char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX]);
+/* Makes msg, a task on its ax.later subject, the schedule: Nats-Schedule, -Time-Zone, -Target;
+ * paused: one that does not fire in anybody's life, and Ax-Paused. */
+ax_err cron_set_schedule(natsMsg *msg, const struct task *t, bool paused);
+bool cron_is_paused(natsMsg *msg);
+
+/* What tells a firing from all others, whatever restarts and however often it comes: the schedule's
+ * version and the time the server says it fires next (the same when a server that forgot fires
+ * again), or the message id that `ax cron run-now` gave. due: the message that fell due; seq and
+ * time_ns: its own in AX_LATER, for one that says neither. */
+void cron_firing_id(const char *schedule_id, int64_t submitted, natsMsg *due, uint64_t seq,
+                    int64_t time_ns, char out[TASK_ID_CHARS + 1]);
+/* The same from what stands in Nats-Schedule-Next or Nats-Msg-Id. */
+void cron_firing_id_of(const char *schedule_id, int64_t submitted, const char *mark,
+                       char out[TASK_ID_CHARS + 1]);
+/* "<key>@2030-01-31T09:00:00Z": key of the firing that was stored at time_ns. Returns out. */
+char *cron_firing_key(const char *key, int64_t time_ns, char out[CRON_KEY_MAX]);
+
+#endif

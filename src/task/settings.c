@@ -1,0 +1,402 @@
+#include "task/settings.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "task/backoff.h"
+
+#define SHOWN_MAX 80 /* characters of a foreign value that an error message repeats */
+#define HOUR_MS 3600000LL
+#define DAY_MS (24 * HOUR_MS)
+
+enum kind { REAL, INT64, INT32, UINT32, DURATION, BOOL, WEIGHTS };
+
+static const struct field {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    double min, max; /* durations: ms */
+} fields[] = {
+    {"rate", REAL, offsetof(struct settings, rate), 0, 1e6},
+    {"burst", REAL, offsetof(struct settings, burst), 1, 1e6},
+    {"adaptive", BOOL, offsetof(struct settings, adaptive), 0, 1},
+    {"rate_floor", REAL, offsetof(struct settings, rate_floor), 0, 1e6},
+    {"tolerance", REAL, offsetof(struct settings, tolerance), 1.02, 10},
+    {"fail_ratio", REAL, offsetof(struct settings, fail_ratio), 0.01, 1},
+    {"batch", INT64, offsetof(struct settings, batch), 1, 1000},
+    {"share", REAL, offsetof(struct settings, share), 0, 0.5},
+    {"max_retry", INT32, offsetof(struct settings, max_retry), 0, 1000},
+    {"backoff", DURATION, offsetof(struct settings, backoff_ms), 1, HOUR_MS},
+    {"backoff_cap", DURATION, offsetof(struct settings, backoff_cap_ms), 1, DAY_MS},
+    {"max_timeouts", UINT32, offsetof(struct settings, max_timeouts), 0, 1000},
+    {"window", DURATION, offsetof(struct settings, window_ms), 60000, 7 * DAY_MS},
+    {"group_rate", REAL, offsetof(struct settings, group_rate), 0, 1e6},
+    {"group_burst", REAL, offsetof(struct settings, group_burst), 1, 1e6},
+    {"group_concurrency", INT64, offsetof(struct settings, group_concurrency), 0, 1e6},
+    {"group_weight", INT32, offsetof(struct settings, group_weight), 1, 100},
+    {"group_weights", WEIGHTS, offsetof(struct settings, group_weights), 1, 100},
+    {"paused", BOOL, offsetof(struct settings, paused), 0, 1},
+};
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+#define FIELD_NAMES                                                                                \
+    "rate, burst, adaptive, rate_floor, tolerance, fail_ratio, batch, share, max_retry, backoff, " \
+    "backoff_cap, "                                                                                \
+    "max_timeouts, window, group_rate, group_burst, group_concurrency, group_weight, "             \
+    "group_weights, paused"
+
+static double burst_for(double rate)
+{
+    return fmax(1, rate / 5);
+}
+
+static const struct field *find_field(const char *name)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (strcmp(fields[i].name, name) == 0) {
+            return &fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* A value as it was given, in one line of plain ASCII, cut to a readable length. */
+static const char *show(const json_t *value, char buf[SHOWN_MAX + 4])
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+    snprintf(buf, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, text ? text : "?",
+             text && strlen(text) > SHOWN_MAX ? "..." : "");
+    free(text);
+    return buf;
+}
+
+static const char *show_text(const char *s, char buf[SHOWN_MAX + 4])
+{
+    json_t *value = json_stringn(s, strnlen(s, SHOWN_MAX + 1));
+    show(value, buf);
+    json_decref(value);
+    return buf;
+}
+
+static ax_err unknown_field(const char *name, struct problem *p)
+{
+    char shown[SHOWN_MAX + 4];
+    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: " FIELD_NAMES,
+                       show_text(name, shown));
+}
+
+static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)
+{
+    char shown[SHOWN_MAX + 4], least[48], most[48];
+    show(value, shown);
+    if (f->kind == BOOL) {
+        return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name,
+                           shown);
+    }
+    if (f->kind == WEIGHTS) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed, must be an object of at most %d groups, names "
+                           "of 1 to %d bytes, and "
+                           "whole numbers from %.7g to %.7g, such as {\"acme\":3}",
+                           f->name, shown, SETTINGS_WEIGHTS_MAX, GROUP_MAX_BYTES, f->min, f->max);
+    }
+    if (f->kind == DURATION) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"",
+                           f->name, shown, clock_format_duration((int64_t)f->min, least),
+                           clock_format_duration((int64_t)f->max, most));
+    }
+    return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g",
+                       f->name, shown, f->kind == REAL ? "number" : "whole number", f->min, f->max);
+}
+
+/* A name that a header can carry. */
+static bool is_group(const char *name)
+{
+    size_t n = strlen(name);
+    if (n < 1 || n > GROUP_MAX_BYTES || strpbrk(name, "\r\n") != NULL) {
+        return false;
+    }
+    return !isspace((unsigned char)name[0]) && !isspace((unsigned char)name[n - 1]);
+}
+
+static ax_err put_weights(struct settings *s, const struct field *f, const json_t *value,
+                          struct problem *p)
+{
+    if (!json_is_object(value) || json_object_size(value) > SETTINGS_WEIGHTS_MAX) {
+        return out_of_range(f, value, p);
+    }
+    const char *name;
+    json_t *weight;
+    json_object_foreach((json_t *)value, name, weight) {
+        double n = json_number_value(weight);
+        if (!is_group(name) || !json_is_integer(weight) || n < f->min || n > f->max) {
+            return out_of_range(f, value, p);
+        }
+    }
+    memset(&s->group_weights, 0, sizeof(s->group_weights));
+    json_object_foreach((json_t *)value, name, weight) {
+        int i = s->group_weights.count++;
+        snprintf(s->group_weights.list[i].group, sizeof(s->group_weights.list[i].group), "%s",
+                 name);
+        s->group_weights.list[i].weight = (int32_t)json_integer_value(weight);
+    }
+    return AX_OK;
+}
+
+static ax_err put_field(struct settings *s, const struct field *f, const json_t *value,
+                        struct problem *p)
+{
+    void *at = (char *)s + f->offset;
+    if (f->kind == DURATION) {
+        int64_t ms;
+        const char *text = json_string_value(value);
+        if (text == NULL || !clock_parse_duration(text, (int64_t)f->max, &ms) ||
+            ms < (int64_t)f->min) {
+            return out_of_range(f, value, p);
+        }
+        *(int64_t *)at = ms;
+        return AX_OK;
+    }
+    if (f->kind == BOOL) {
+        if (!json_is_boolean(value)) {
+            return out_of_range(f, value, p);
+        }
+        *(bool *)at = json_is_true(value);
+        return AX_OK;
+    }
+    if (f->kind == WEIGHTS) {
+        return put_weights(s, f, value, p);
+    }
+    if (f->kind == REAL ? !json_is_number(value) : !json_is_integer(value)) {
+        return out_of_range(f, value, p);
+    }
+    double n = json_number_value(value);
+    if (!(n >= f->min && n <= f->max)) {
+        return out_of_range(f, value, p);
+    }
+    switch (f->kind) {
+    case REAL:
+        *(double *)at = n;
+        break;
+    case INT64:
+        *(int64_t *)at = (int64_t)n;
+        break;
+    case INT32:
+        *(int32_t *)at = (int32_t)n;
+        break;
+    default:
+        *(uint32_t *)at = (uint32_t)n;
+        break;
+    }
+    return AX_OK;
+}
+
+static json_t *get_weights(const struct settings *s)
+{
+    json_t *o = json_object();
+    for (int i = 0; o != NULL && i < s->group_weights.count; i++) {
+        if (json_object_set_new(o, s->group_weights.list[i].group,
+                                json_integer(s->group_weights.list[i].weight)) != 0) {
+            json_decref(o);
+            o = NULL;
+        }
+    }
+    return o;
+}
+
+static json_t *get_field(const struct settings *s, const struct field *f)
+{
+    const void *at = (const char *)s + f->offset;
+    char text[48];
+    switch (f->kind) {
+    case REAL: {
+        double n = *(const double *)at;
+        return n == floor(n) ? json_integer((json_int_t)n) : json_real(n);
+    }
+    case INT64:
+        return json_integer(*(const int64_t *)at);
+    case INT32:
+        return json_integer(*(const int32_t *)at);
+    case UINT32:
+        return json_integer(*(const uint32_t *)at);
+    case WEIGHTS:
+        return get_weights(s);
+    case BOOL:
+        return json_boolean(*(const bool *)at);
+    default:
+        return json_string(clock_format_duration(*(const int64_t *)at, text));
+    }
+}
+
+static ax_err bad_json(const json_error_t *e, struct problem *p)
+{
+    if (e->text[0] == '\0' || json_error_code(e) == json_error_out_of_memory)
+        return problem_set(p, AX_E_NOMEM, "out of memory");
+    char why[JSON_ERROR_TEXT_LENGTH];
+    snprintf(why, sizeof(why), "%s", e->text);
+    for (char *c = why; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') {
+            *c = '?'; /* the text repeats bytes of the input */
+        }
+    }
+    return problem_set(p, AX_E_INVALID, "settings are not valid JSON: %s (line %d, column %d)", why,
+                       e->line, e->column);
+}
+
+/* 15 digits show 0.07 as a person wrote it, but only 17 bring every double back as it was. */
+static char *dump_exactly(const json_t *root)
+{
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_t *back = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    if (!json_equal(root, back)) {
+        free(text);
+        text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    }
+    json_decref(back);
+    return text;
+}
+
+void settings_default(struct settings *s)
+{
+    *s = (struct settings){.rate = 0,
+                           .burst = 1,
+                           .adaptive = false,
+                           .rate_floor = 0,
+                           .tolerance = 1.15,
+                           .fail_ratio = 0.1,
+                           .batch = 20,
+                           .share = 0.05,
+                           .max_retry = 3,
+                           .backoff_ms = BACKOFF_BASE_MS,
+                           .backoff_cap_ms = BACKOFF_CAP_MS,
+                           .max_timeouts = 10,
+                           .group_burst = 1,
+                           .group_weight = 1,
+                           .paused = false,
+                           .window_ms = 7 * DAY_MS};
+}
+
+ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct problem *p)
+{
+    struct settings parsed;
+    settings_default(&parsed);
+    if (bytes == 0) {
+        *s = parsed;
+        return AX_OK;
+    }
+    json_error_t error;
+    json_t *root = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) {
+        return bad_json(&error, p);
+    }
+    ax_err err = AX_OK;
+    if (!json_is_object(root)) {
+        char shown[SHOWN_MAX + 4];
+        err = problem_set(p, AX_E_INVALID,
+                          "settings: %s is not allowed, must be a JSON object like {\"rate\":50}",
+                          show(root, shown));
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value) {
+        const struct field *f = find_field(name);
+        err = f != NULL ? put_field(&parsed, f, value, p) : unknown_field(name, p);
+        if (err != AX_OK) {
+            break;
+        }
+    }
+    if (err == AX_OK) {
+        if (json_object_get(root, "burst") == NULL) {
+            parsed.burst = burst_for(parsed.rate);
+        }
+        if (json_object_get(root, "group_burst") == NULL) {
+            parsed.group_burst = burst_for(parsed.group_rate);
+        }
+        *s = parsed;
+    }
+    json_decref(root);
+    return err;
+}
+
+ax_err settings_set(struct settings *s, const char *field, const char *value, struct problem *p)
+{
+    const struct field *f = find_field(field);
+    if (f == NULL) {
+        return unknown_field(field, p);
+    }
+    /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes
+     * is the same */
+    json_t *parsed = NULL;
+    bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    if (f->kind == BOOL
+            ? is_word
+            : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
+        parsed = json_loads(value, JSON_DECODE_ANY, NULL);
+    }
+    if (f->kind == WEIGHTS && parsed == NULL) {
+        parsed = json_loads(value, JSON_REJECT_DUPLICATES, NULL);
+    }
+    if (parsed == NULL) {
+        parsed = json_string(value);
+    }
+    if (parsed == NULL) {
+        return problem_set(p, AX_E_INVALID, "%s: the value is not valid UTF-8", f->name);
+    }
+    bool follows = s->burst == burst_for(s->rate),
+         group_follows = s->group_burst == burst_for(s->group_rate);
+    ax_err err = put_field(s, f, parsed, p);
+    json_decref(parsed);
+    if (err == AX_OK && follows && strcmp(field, "rate") == 0) {
+        s->burst = burst_for(s->rate);
+    }
+    if (err == AX_OK && group_follows && strcmp(field, "group_rate") == 0) {
+        s->group_burst = burst_for(s->group_rate);
+    }
+    return err;
+}
+
+char *settings_format(const struct settings *s)
+{
+    struct settings defaults;
+    settings_default(&defaults);
+    defaults.burst = burst_for(s->rate);
+    defaults.group_burst = burst_for(s->group_rate);
+    json_t *root = json_object();
+    bool ok = root != NULL;
+    for (size_t i = 0; ok && i < FIELD_COUNT; i++) {
+        json_t *is = get_field(s, &fields[i]), *was = get_field(&defaults, &fields[i]);
+        ok = is != NULL && was != NULL;
+        if (ok && !json_equal(is, was)) {
+            ok = json_object_set(root, fields[i].name, is) == 0;
+        }
+        json_decref(is);
+        json_decref(was);
+    }
+    char *text = ok ? dump_exactly(root) : NULL;
+    json_decref(root);
+    return text;
+}
+
+int32_t settings_weight(const struct settings *s, const char *group)
+{
+    for (int i = 0; group != NULL && i < s->group_weights.count; i++) {
+        if (strcmp(s->group_weights.list[i].group, group) == 0) {
+            return s->group_weights.list[i].weight;
+        }
+    }
+    return s->group_weight;
+}
+
+bool settings_limit_groups(const struct settings *s)
+{
+    return s->group_rate > 0 || s->group_concurrency > 0 || s->group_weights.count > 0 ||
+           s->group_weight != 1;
+}

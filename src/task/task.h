@@ -1,0 +1,126 @@
+/* A task: what a producer submitted, checked; or what one of AX's own streams holds. Taken out of
+ * NATS messages and protobuf, written into NATS messages. Pure functions over nats.c message
+ * objects; no I/O.
+ *
+ * Pointers inside a struct task are borrowed from the message or protobuf it was parsed from, which
+ * must live as long as the task; only the pass-through array is owned, and freed by task_clear. */
+#ifndef AX_TASK_TASK_H
+#define AX_TASK_TASK_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "task/names.h"
+
+#define TASK_MAX_RETRY_DEFAULT 3
+#define TASK_MAX_RETRY_LIMIT 1000
+#define TASK_DELAY_MAX_MS (365LL * 24 * 3600 * 1000)
+#define TASK_BACKOFF_MIN_MS 1
+#define TASK_BACKOFF_MAX_MS 3600000
+#define TASK_TIMEOUT_MIN_MS 1000
+#define TASK_TIMEOUT_MAX_MS (24LL * 3600 * 1000)
+#define TASK_HEADERS_MAX 128 /* pass-through header values */
+#define TASK_BATCH_MAX 1000  /* tasks of a batch: its answer must fit into a message, too */
+/* Room AX keeps in a message for headers of its own, beyond key and pass-through headers: lease,
+ * msg id, schedule, attempt, reason … at their longest. A task whose body and headers leave less
+ * than this of max_payload is refused. */
+#define TASK_RESERVE_BYTES 2048
+
+/* What a firing of a recurring task does while the last one is unfinished. */
+enum task_overlap {
+    TASK_OVERLAP_DEFAULT /* not given: skip */,
+    TASK_OVERLAP_SKIP,
+    TASK_OVERLAP_QUEUE
+};
+
+struct task_header {
+    const char *name;
+    const char *value;
+};
+
+struct task {
+    char id[TASK_ID_CHARS + 1];
+    char priority[NAME_MAX_CHARS + 1];
+    char pool[NAME_MAX_CHARS + 1];
+    const char *key;   /* NUL-terminated; NULL: keyless */
+    const char *group; /* whose limits and turns it shares; NULL: none */
+    /* one at a time with the ordered ones of its group, in order of acceptance */
+    bool ordered;
+    uint32_t attempt;   /* 1… */
+    uint32_t timeouts;  /* earlier attempts that ended in silence */
+    int32_t max_retry;  /* retries after the first attempt; -1: not given (the pool's default) */
+    int64_t backoff_ms; /* base; 0: not given (the pool's default) */
+    int64_t timeout_ms; /* whole run of an attempt; 0: none */
+    int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
+    uint64_t retried;   /* sequence of the dead letter that it was brought back from; 0: none */
+    int64_t expires_ns; /* AX time; 0: none */
+    /* submit only: Ax-Expires given as a duration from now; the caller, who has the clock, turns it
+     * into expires_ns; 0: none */
+    int64_t expires_in_ms;
+    int64_t delay_ms; /* submit only; -1: none */
+    int64_t at_ns;    /* submit only, AX time; 0: none */
+    /* A schedule: in a submission, in ax.later and ax.due; never in a task that runs. */
+    const char *cron;      /* NULL: none */
+    const char *time_zone; /* NULL: none */
+    enum task_overlap overlap;
+    const void *body;
+    size_t body_bytes;
+    struct task_header *headers; /* pass-through, owned array; names and values borrowed */
+    size_t header_count;
+};
+
+/* Headers form of a submission on ax.submit.…: checks subject and every header (docs/design.md),
+ * gives a keyed task its id and a keyless one a fresh one. Refuses (AX_E_INVALID, p names header,
+ * value and what is allowed): unknown Ax-* header in any case of letters, a header of AX's given
+ * twice, key of 0 or > 512 bytes, Nats-Msg-Id and Ax-Key that differ, numbers out of range, a delay
+ * and a time together. Drops Nats-* headers other than Nats-Msg-Id. Does not check priority against
+ * existing streams nor the size (task_check_size). msg: borrowed. On error nothing to clear. */
+ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p);
+
+/* Protobuf form: payload of an ax.v1.Task. priority and pool come from the subject; the message's
+ * own fields win when set. *unpacked (an Ax__V1__Task) is what the task borrows from: free it with
+ * task_proto_free after task_clear. */
+ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes,
+                       void **unpacked, struct problem *p);
+void task_proto_free(void *unpacked);
+
+/* The headers of a message whose body is protobuf: its fields stand in the body, so a header of
+ * AX's (or Nats-Msg-Id) beside Ax-Schema would be ignored silently; it is refused instead
+ * (AX_E_INVALID). */
+ax_err task_check_proto_headers(natsMsg *msg, struct problem *p);
+
+/* A batch (ax.v1.TaskBatch) of 1 to TASK_BATCH_MAX tasks: unpacks, then hands out one task at a
+ * time. */
+ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count,
+                         struct problem *p);
+ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index,
+                      struct problem *p);
+void task_batch_free(void *batch);
+
+/* A message stored in ax.queue/later/due/spill/work/dead. Lenient, since anyone may publish there
+ * by hand: what is missing or unreadable takes its default. AX_E_INVALID only if the subject names
+ * no task. Headers that AX sets anew at every stage (lease, schedule, msg id, reason) are left out
+ * of the pass-through ones. */
+ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p);
+/* The same for a message read through the API: subject given apart, msg carries headers and
+ * body. */
+ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p);
+
+/* Frees what the task owns. Safe on a zeroed task and twice. */
+void task_clear(struct task *t);
+
+/* Fits into max_payload with all that AX adds at any stage? AX_E_TOO_LONG: p says the size and the
+ * size that fits. */
+ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
+
+/* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and
+ * the headers every stage carries: Ax-Key, Ax-Group, Ax-Ordered (if true), Ax-Attempt (if > 1),
+ * Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if given), Ax-Submitted, Ax-Expires,
+ * Ax-Timeout; on ax.later and ax.due Ax-Cron, Ax-Time-Zone and Ax-Overlap; on ax.work and ax.dead
+ * Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the subject says them. The caller adds the
+ * stage's own with natsMsgHeader_Set and owns *out. */
+ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out);
+
+#endif

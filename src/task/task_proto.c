@@ -1,0 +1,268 @@
+/* The protobuf form of a submission. */
+#include <protobuf-c/protobuf-c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ax/v1/task.pb-c.h"
+#include "task/task.h"
+#include "task/task_rules.h"
+
+/* protobuf-c hands strings out without their length, so that one with a NUL byte in it looks merely
+ * short, and two different keys alike. Its blocks are as long as the string and its NUL, so this
+ * allocator writes down each length. It also bounds what a small message can blow up to. */
+struct block {
+    size_t bytes;
+    max_align_t data[];
+};
+
+static struct block *block_of(const void *data)
+{
+    return (struct block *)((char *)data - offsetof(struct block, data));
+}
+
+struct budget {
+    size_t bytes;
+    bool no_memory;
+};
+
+static void *block_alloc(void *budget, size_t bytes)
+{
+    struct budget *left = budget;
+    if (bytes > left->bytes) {
+        return NULL;
+    }
+    struct block *b = malloc(sizeof(*b) + bytes);
+    if (!b) {
+        left->no_memory = true;
+        return NULL;
+    }
+    left->bytes -= bytes;
+    b->bytes = bytes;
+    return b->data;
+}
+
+static void block_free(void *budget, void *data)
+{
+    (void)budget;
+    if (data) {
+        free(block_of(data));
+    }
+}
+
+static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const void *data,
+                     size_t bytes, struct problem *p)
+{
+    struct budget budget = {.bytes = (1 << 20) + 24 * bytes};
+    ProtobufCAllocator allocator = {block_alloc, block_free, &budget};
+    static const uint8_t nothing[1];
+    *out = protobuf_c_message_unpack(type, &allocator, bytes, bytes ? data : nothing);
+    if (!*out && budget.no_memory) {
+        return problem_set(p, AX_E_NOMEM, "out of memory");
+    }
+    if (!*out) {
+        return problem_set(p, AX_E_INVALID,
+                           "body: its %zu bytes are not an %s message, which %s announces", bytes,
+                           type->name, HDR_SCHEMA);
+    }
+    return AX_OK;
+}
+
+static void release(void *m)
+{
+    if (m) {
+        ProtobufCAllocator allocator = {block_alloc, block_free, NULL};
+        protobuf_c_message_free_unpacked(m, &allocator);
+    }
+}
+
+static bool holds_nul(const char *s)
+{
+    return s != protobuf_c_empty_string && strlen(s) + 1 != block_of(s)->bytes;
+}
+
+static ax_err take_name(char *out, const char *field, const char *value, struct problem *p)
+{
+    if (!*value) {
+        return AX_OK;
+    }
+    if (!name_is_valid(value)) {
+        char quoted[TASK_QUOTE_MAX];
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
+                           task_quote(value, quoted), NAME_MAX_CHARS);
+    }
+    strcpy(out, value);
+    return AX_OK;
+}
+
+static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem *p)
+{
+    const struct {
+        const char *field;
+        const char *value;
+        ax_err (*rule)(struct task *, const char *, const char *, struct problem *);
+    } fields[] = {
+        {"priority", m->priority, NULL},
+        {"pool", m->pool, NULL},
+        {"key", m->key, task_rule_key},
+        {"backoff", m->backoff, task_rule_backoff},
+        {"delay", m->delay, task_rule_delay},
+        {"at", m->at, task_rule_at},
+        {"cron", m->cron, task_rule_cron},
+        {"time_zone", m->time_zone, task_rule_time_zone},
+        {"expires", m->expires, task_rule_expires},
+        {"overlap", m->overlap, task_rule_overlap},
+        {"timeout", m->timeout, task_rule_timeout},
+        {"group", m->group, task_rule_group},
+    };
+    ax_err err = AX_OK;
+    for (size_t i = 0; err == AX_OK && i < sizeof(fields) / sizeof(*fields); i++) {
+        if (holds_nul(fields[i].value)) {
+            return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed",
+                               fields[i].field);
+        }
+        if (fields[i].rule && *fields[i].value) {
+            err = fields[i].rule(t, fields[i].field, fields[i].value, p);
+        }
+    }
+    if (err == AX_OK) {
+        err = take_name(t->priority, "priority", m->priority, p);
+    }
+    if (err == AX_OK) {
+        err = take_name(t->pool, "pool", m->pool, p);
+    }
+    t->ordered = m->ordered;
+    if (err == AX_OK && m->max_retry_if_set_case == AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY) {
+        char text[16];
+        snprintf(text, sizeof(text), "%u", m->max_retry);
+        err = task_rule_max_retry(t, "max_retry", text, p);
+    }
+    return err;
+}
+
+/* A map's key given twice on the wire: the last one counts. */
+static bool comes_again(const Ax__V1__Task *m, size_t i)
+{
+    for (size_t j = i + 1; j < m->n_headers; j++) {
+        if (strcmp(m->headers[i]->key, m->headers[j]->key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem *p)
+{
+    if (m->n_headers > TASK_HEADERS_MAX) {
+        return problem_set(p, AX_E_INVALID,
+                           "headers: %zu entries are not allowed; at most %d are passed through",
+                           m->n_headers, TASK_HEADERS_MAX);
+    }
+    ax_err err = AX_OK;
+    for (size_t i = 0; err == AX_OK && i < m->n_headers; i++) {
+        const char *name = m->headers[i]->key;
+        const char *value = m->headers[i]->value;
+        char quoted[TASK_QUOTE_MAX];
+        if (holds_nul(name) || holds_nul(value)) {
+            return problem_set(p, AX_E_INVALID,
+                               "headers entry %s: holds a NUL byte, which is not allowed",
+                               task_quote(name, quoted));
+        }
+        if (task_header_is_ax(name)) {
+            return problem_set(p, AX_E_INVALID,
+                               "headers entry %s: not allowed; in the protobuf form AX's own "
+                               "fields are those of the "
+                               "message",
+                               task_quote(name, quoted));
+        }
+        if (strcasecmp(name, HDR_MSG_ID) == 0) {
+            /* Dropped like the others, it would lose the key without a word. */
+            return problem_set(p, AX_E_INVALID,
+                               "headers entry %s: not allowed; the field key says it", name);
+        }
+        if (!task_header_is_nats(name) && !comes_again(m, i)) {
+            err = task_rule_pass(t, "headers entry", name, value, p);
+        }
+    }
+    return err;
+}
+
+static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, struct problem *p)
+{
+    task_init(t);
+    t->body = m->body.data;
+    t->body_bytes = m->body.len;
+    ax_err err = name_parse_submit(subject, t->priority, t->pool, p);
+    if (err == AX_OK) {
+        err = take_fields(t, m, p);
+    }
+    if (err == AX_OK) {
+        err = take_headers(t, m, p);
+    }
+    if (err == AX_OK) {
+        static const struct task_field_names names = {
+            "delay", "at", "cron", "time_zone", "overlap", "expires", "key", "group", "ordered"};
+        err = task_rule_together(t, &names, p);
+    }
+    if (err != AX_OK) {
+        task_clear(t);
+        return err;
+    }
+    task_give_id(t);
+    return AX_OK;
+}
+
+ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes,
+                       void **unpacked, struct problem *p)
+{
+    ax_err err = unpack(unpacked, &ax__v1__task__descriptor, data, bytes, p);
+    if (err != AX_OK) {
+        return err;
+    }
+    err = take(t, subject, *unpacked, p);
+    if (err != AX_OK) {
+        release(*unpacked);
+        *unpacked = NULL;
+    }
+    return err;
+}
+
+void task_proto_free(void *unpacked)
+{
+    release(unpacked);
+}
+
+ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count,
+                         struct problem *p)
+{
+    *count = 0;
+    ax_err err = unpack(batch, &ax__v1__task_batch__descriptor, data, bytes, p);
+    if (err != AX_OK) {
+        return err;
+    }
+    Ax__V1__TaskBatch *m = *batch;
+    if (m->n_tasks < 1 || m->n_tasks > TASK_BATCH_MAX) {
+        problem_set(p, AX_E_INVALID,
+                    "tasks: a batch of %zu is not allowed; it must have 1 to %d tasks", m->n_tasks,
+                    TASK_BATCH_MAX);
+        release(m);
+        *batch = NULL;
+        return AX_E_INVALID;
+    }
+    *count = m->n_tasks;
+    return AX_OK;
+}
+
+ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index,
+                      struct problem *p)
+{
+    const Ax__V1__TaskBatch *m = batch;
+    return take(t, subject, m->tasks[index], p);
+}
+
+void task_batch_free(void *batch)
+{
+    release(batch);
+}

@@ -1,0 +1,400 @@
+#include "task/task_rules.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+
+const char *task_quote(const char *value, char buf[TASK_QUOTE_MAX])
+{
+    size_t n = 0;
+    buf[n++] = '"';
+    while (*value && n < TASK_QUOTE_MAX - 6) {
+        char c = *value++;
+        buf[n++] = c >= ' ' && c < 0x7f ? c : '?';
+    }
+    if (*value) {
+        memcpy(buf + n, "...", 3);
+        n += 3;
+    }
+    buf[n++] = '"';
+    buf[n] = '\0';
+    return buf;
+}
+
+static ax_err refuse(struct problem *p, const char *field, const char *value, const char *allowed)
+{
+    char quoted[TASK_QUOTE_MAX];
+    return problem_set(p, AX_E_INVALID, "%s: %s is not allowed; it must be %s", field,
+                       task_quote(value, quoted), allowed);
+}
+
+/* nats.c writes CR and LF as spaces and takes white space off both ends of a value: such bytes
+ * would arrive changed. */
+static bool survives_the_wire(const char *s)
+{
+    size_t n = strcspn(s, "\r\n");
+    return s[n] == '\0' &&
+           (n == 0 || (!isspace((unsigned char)s[0]) && !isspace((unsigned char)s[n - 1])));
+}
+
+static bool is_printable_ascii(const char *s, size_t max)
+{
+    size_t n = 0;
+    for (; s[n]; n++) {
+        if (n == max || s[n] < ' ' || s[n] == 0x7f) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+ax_err task_rule_key(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    size_t n = strlen(value);
+    if (n < 1 || n > KEY_MAX_BYTES) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: a key of %zu bytes is not allowed; it must have 1 to %d", field, n,
+                           KEY_MAX_BYTES);
+    }
+    if (!survives_the_wire(value)) {
+        return refuse(p, field, value, "without CR, LF, and white space at its ends");
+    }
+    t->key = value;
+    return AX_OK;
+}
+
+ax_err task_rule_group(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    size_t n = strlen(value);
+    if (n < 1 || n > GROUP_MAX_BYTES) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: a name of %zu bytes is not allowed; it must have 1 to %d", field, n,
+                           GROUP_MAX_BYTES);
+    }
+    if (!survives_the_wire(value)) {
+        return refuse(p, field, value, "without CR, LF, and white space at its ends");
+    }
+    t->group = value;
+    return AX_OK;
+}
+
+ax_err task_rule_ordered(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+        return refuse(p, field, value, "true or false");
+    }
+    t->ordered = *value == 't';
+    return AX_OK;
+}
+
+ax_err task_rule_max_retry(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    size_t n = strlen(value);
+    long parsed = n >= 1 && n <= 9 && strspn(value, "0123456789") == n ? strtol(value, NULL, 10)
+                                                                       : -1;
+    if (parsed < 0 || parsed > TASK_MAX_RETRY_LIMIT) {
+        return refuse(p, field, value, "a whole number from 0 to 1000");
+    }
+    t->max_retry = (int32_t)parsed;
+    return AX_OK;
+}
+
+ax_err task_rule_backoff(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    int64_t ms;
+    if (!clock_parse_duration(value, TASK_BACKOFF_MAX_MS, &ms) || ms < TASK_BACKOFF_MIN_MS) {
+        return refuse(
+            p, field, value,
+            "a duration from 1ms to 1h in whole numbers with a unit (ms, s, m, h), such as 30s");
+    }
+    t->backoff_ms = ms;
+    return AX_OK;
+}
+
+ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    int64_t ms;
+    if (!clock_parse_duration(value, TASK_TIMEOUT_MAX_MS, &ms) || ms < TASK_TIMEOUT_MIN_MS) {
+        return refuse(
+            p, field, value,
+            "a duration from 1s to 24h in whole numbers with a unit (ms, s, m, h), such as 5m");
+    }
+    t->timeout_ms = ms;
+    return AX_OK;
+}
+
+ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    if (strcmp(value, "skip") != 0 && strcmp(value, "queue") != 0) {
+        return refuse(p, field, value, "skip or queue");
+    }
+    t->overlap = *value == 's' ? TASK_OVERLAP_SKIP : TASK_OVERLAP_QUEUE;
+    return AX_OK;
+}
+
+#define DURATION_ALLOWED                                                                         \
+    "a duration from 1ms to 365d in whole numbers with a unit (ms, s, m, h, d), such as 90s or " \
+    "1h30m"
+#define TIME_ALLOWED \
+    "an RFC 3339 time with seconds and zone and without leap second, such as 2030-01-31T09:00:00Z"
+
+ax_err task_rule_delay(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    int64_t ms;
+    if (!clock_parse_duration(value, TASK_DELAY_MAX_MS, &ms) || ms < 1) {
+        return refuse(p, field, value, DURATION_ALLOWED);
+    }
+    t->delay_ms = ms;
+    return AX_OK;
+}
+
+ax_err task_rule_at(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    int64_t ns;
+    if (!clock_parse_rfc3339(value, &ns) || ns <= 0) {
+        return refuse(p, field, value, TIME_ALLOWED);
+    }
+    t->at_ns = ns;
+    return AX_OK;
+}
+
+ax_err task_rule_expires(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    int64_t n;
+    if (clock_parse_rfc3339(value, &n) && n > 0) {
+        t->expires_ns = n;
+        return AX_OK;
+    }
+    if (clock_parse_duration(value, TASK_DELAY_MAX_MS, &n) && n >= 1) {
+        t->expires_in_ms = n;
+        return AX_OK;
+    }
+    return refuse(p, field, value, TIME_ALLOWED ", or a duration from 1ms to 365d, such as 10m");
+}
+
+ax_err task_rule_cron(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    if (!is_printable_ascii(value, TASK_CRON_MAX_CHARS)) {
+        return refuse(p, field, value,
+                      "1 to 256 printable ASCII characters, such as \"0 30 9 * * 1-5\"");
+    }
+    t->cron = value;
+    return AX_OK;
+}
+
+ax_err task_rule_time_zone(struct task *t, const char *field, const char *value, struct problem *p)
+{
+    size_t n = strlen(value);
+    for (size_t i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)value[i]) && !strchr("/_+-", value[i])) {
+            n = 0;
+        }
+    }
+    if (n < 1 || n > TASK_ZONE_MAX_CHARS) {
+        return refuse(p, field, value,
+                      "the name of an IANA time zone, 1 to 64 characters, such as Europe/Zurich");
+    }
+    t->time_zone = value;
+    return AX_OK;
+}
+
+bool task_header_name_ok(const char *name)
+{
+    size_t n = 0;
+    for (; name[n]; n++) {
+        if (n == TASK_HEADER_NAME_MAX || name[n] <= ' ' || name[n] >= 0x7f || name[n] == ':') {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+bool task_header_is_status(const char *name)
+{
+    return strcasecmp(name, "Status") == 0;
+}
+
+bool task_header_is_ax(const char *name)
+{
+    return strncasecmp(name, "Ax-", 3) == 0;
+}
+
+bool task_header_is_nats(const char *name)
+{
+    return strncasecmp(name, "Nats-", 5) == 0;
+}
+
+ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,
+                      struct problem *p)
+{
+    char quoted[TASK_QUOTE_MAX];
+    if (!task_header_name_ok(name)) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: the name %s is not allowed; it must have 1 to 256 printable ASCII "
+                           "characters without "
+                           "space and colon",
+                           kind, task_quote(name, quoted));
+    }
+    if (!*value) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s %s: an empty value is not allowed; give it one or leave it out",
+                           kind, task_quote(name, quoted));
+    }
+    if (!survives_the_wire(value)) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s %s: the value is not allowed; it must be without CR, LF, and white "
+                           "space at its ends",
+                           kind, task_quote(name, quoted));
+    }
+    if (t->body_bytes == 0 && task_header_is_status(name)) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s \"Status\": not allowed with an empty body; workers' clients would "
+                           "take the task for a "
+                           "message of the server",
+                           kind);
+    }
+    if (t->header_count == TASK_HEADERS_MAX) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s %s: too many; at most %d header values are passed through", kind,
+                           task_quote(name, quoted), TASK_HEADERS_MAX);
+    }
+    if (task_add_header(t, name, value) != AX_OK) {
+        return problem_set(p, AX_E_NOMEM, "out of memory");
+    }
+    return AX_OK;
+}
+
+ax_err task_rule_together(const struct task *t, const struct task_field_names *names,
+                          struct problem *p)
+{
+    if (t->delay_ms >= 0 && t->at_ns) {
+        return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
+                           names->delay, names->at);
+    }
+    if (t->cron && (t->delay_ms >= 0 || t->at_ns)) {
+        return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
+                           names->cron, t->at_ns ? names->at : names->delay);
+    }
+    if (t->cron && (t->expires_ns || t->expires_in_ms)) {
+        return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
+                           names->cron, names->expires);
+    }
+    if (t->cron && !t->key) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s is given without %s; a recurring task needs a key as its name",
+                           names->cron, names->key);
+    }
+    if (t->time_zone && !t->cron) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s is given without %s, the only thing it has a meaning for",
+                           names->time_zone, names->cron);
+    }
+    if (t->overlap != TASK_OVERLAP_DEFAULT && !t->cron) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s is given without %s, the only thing it has a meaning for",
+                           names->overlap, names->cron);
+    }
+    if (t->ordered && !t->group) {
+        return problem_set(p, AX_E_INVALID, "%s is given without %s; order is kept within a group",
+                           names->ordered, names->group);
+    }
+    if (t->ordered && (t->cron || t->delay_ms >= 0 || t->at_ns)) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s and %s are both given; an ordered task is taken in order of "
+                           "acceptance, not at a time",
+                           names->ordered,
+                           t->cron    ? names->cron
+                           : t->at_ns ? names->at
+                                      : names->delay);
+    }
+    if (t->cron && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: a key of %zu bytes is not allowed with %s; it must have 1 to %d",
+                           names->key, strlen(t->key), names->cron, TASK_CRON_KEY_MAX_BYTES);
+    }
+    return AX_OK;
+}
+
+/* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
+ * all of them. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MAX = 24 };
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MAX || m > MAX) {
+        return MAX;
+    }
+    size_t row[MAX + 1];
+    for (size_t j = 0; j <= m; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t changed = diagonal +
+                             (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+            diagonal = row[j];
+            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = changed < shorter ? changed : shorter;
+        }
+    }
+    return row[m];
+}
+
+ax_err task_unknown_header(const char *name, const char *const *allowed, size_t count,
+                           struct problem *p)
+{
+    char quoted[TASK_QUOTE_MAX];
+    char list[256] = "";
+    const char *nearest = NULL;
+    size_t best = 4;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(name, allowed[i]);
+        if (d < best) {
+            best = d;
+            nearest = allowed[i];
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", allowed[i]);
+    }
+    if (nearest) {
+        return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
+                           task_quote(name, quoted), nearest);
+    }
+    return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
+                       task_quote(name, quoted), list);
+}
+
+ax_err task_add_header(struct task *t, const char *name, const char *value)
+{
+    /* Grows at 0, 8, 16, 32 …: the count alone tells when, so that the struct needs no capacity. */
+    size_t n = t->header_count;
+    if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
+        struct task_header *grown = realloc(t->headers, (n ? 2 * n : 8) * sizeof(*grown));
+        if (!grown) {
+            return AX_E_NOMEM;
+        }
+        t->headers = grown;
+    }
+    t->headers[t->header_count++] = (struct task_header){name, value};
+    return AX_OK;
+}
+
+void task_give_id(struct task *t)
+{
+    if (t->key) {
+        name_task_id(t->pool, t->key, strlen(t->key), t->id);
+    } else {
+        name_new_id(t->id);
+    }
+}
+
+void task_init(struct task *t)
+{
+    *t = (struct task){.attempt = 1, .max_retry = -1, .delay_ms = -1};
+}
