@@ -1,4 +1,4 @@
-# Tests by name: tests/unit/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py.
+# Tests by name: tests/unit/<room>/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py.
 #
 # A system test says how it wants to be run in comments within its first 20 lines:
 #   # ctest: serial        alone on the machine (it measures time)
@@ -8,7 +8,7 @@
 #   # ctest: ack-v2        also with the server's longer ack subjects
 #   # ctest: faults        with the AX_FAULTS build and no other
 
-file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*/test_*.c)
 file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
 file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*.py)
 

@@ -1,5 +1,5 @@
 /* The figures of a pool: what waits, how busy its workers are, how many attempts time out, how long
- * they take; as gauges for /metrics, and for who asks on ax.stats with what they were over the
+ * they take; as gauges for /metrics, and for who asks on ax.figures with what they were over the
  * last minutes. Only the leader of a pool can tell them: elsewhere the gauges are hidden. Once a
  * second, from what is known anyway; nothing here is on the road of a task but two clock readings
  * for each receipt. Loop lock. */
@@ -103,7 +103,7 @@ int64_t pool_stats_pending(const struct pool *p);
 /* What a "buried" run's reason is counted as. Pure. */
 enum dead_reason pool_stats_reason(const char *why);
 
-/* pool_stats_told.c: answers whoever asks on ax.stats (docs/protocol.md). */
+/* pool_stats_told.c: answers whoever asks on ax.figures (docs/protocol.md). */
 ax_err stats_reply_listen(struct dispatch *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* ax.stats: what this dispatcher knows of the pools that it leads, for who asks
+/* ax.figures: what this dispatcher knows of the pools that it leads, for who asks
  * (docs/protocol.md). */
 #include <inttypes.h>
 #include <jansson.h>

@@ -95,17 +95,17 @@ static void subject_names_the_page(void **state)
         name = {.writer = 0x0123456789abcdef, .number = 0xfe, .entries = 64};
     size_t chars = record_batch_subject(subject, &name);
     assert_int_equal(chars, strlen(subject));
-    assert_string_equal(subject, "$KV.AX_DONE.batch.64-0123456789abcdef000000fe");
+    assert_string_equal(subject, "$KV.AX_DONE.page.64-0123456789abcdef000000fe");
     assert_true(record_batch_parse_subject(subject, &back));
     assert_true(back.writer == name.writer && back.number == name.number && back.entries == 64);
-    static const char *const others[] = {"$KV.AX_DONE.batch.64",
-                                         "$KV.AX_DONE.batch.65-0123456789abcdef000000fe",
-                                         "$KV.AX_DONE.batch.0-0123456789abcdef000000fe",
-                                         "$KV.AX_DONE.batch.99999999999-0123456789abcdef000000fe",
-                                         "$KV.AX_DONE.batch.64-0123456789abcdef000000f",
-                                         "$KV.AX_DONE.batch.64-0123456789abcdef000000fe0",
-                                         "$KV.AX_DONE.batch.64-0123456789ABCDEF000000fe",
-                                         "$KV.AX_DONE.batch",
+    static const char *const others[] = {"$KV.AX_DONE.page.64",
+                                         "$KV.AX_DONE.page.65-0123456789abcdef000000fe",
+                                         "$KV.AX_DONE.page.0-0123456789abcdef000000fe",
+                                         "$KV.AX_DONE.page.99999999999-0123456789abcdef000000fe",
+                                         "$KV.AX_DONE.page.64-0123456789abcdef000000f",
+                                         "$KV.AX_DONE.page.64-0123456789abcdef000000fe0",
+                                         "$KV.AX_DONE.page.64-0123456789ABCDEF000000fe",
+                                         "$KV.AX_DONE.page",
                                          "$KV.AX_DONE.abc",
                                          ""};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

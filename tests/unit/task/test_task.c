@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../raw_message.h"
+#include "../../raw_message.h"
 #include "task/task.h"
 
 /* Headers as "name", "value", …, NULL. */
