@@ -150,7 +150,7 @@ static void on_tick(void *arg)
     struct filter_stats s;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
         pool_tick(p);
-        ready = ready && (p->ready || pool_is_led_elsewhere(p));
+        ready = ready && (p->lead.ready || pool_is_led_elsewhere(p));
     }
     atomic_store(&d->is_ready, ready);
     filter_stats(d->filter, &s);

@@ -6,7 +6,9 @@
 
 #include "base/log.h"
 #include "bus/ack.h"
+#include "dispatch/attempt/cancel.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/fair/occupancy.h"
 #include "dispatch/lead/catch_up.h"
 #include "task/congestion.h"
 #include "task/unrecorded.h"
@@ -64,7 +66,7 @@ static void on_max_deliveries(void *arg, natsMsg *msg)
 static void on_pause(void *arg, natsMsg *msg)
 {
     struct pool *p = dispatch_pool(arg, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
-    if (p != NULL && p->ready)
+    if (p != NULL && p->lead.ready)
         pool_read_info(p);
     natsMsg_Destroy(msg);
 }
@@ -125,7 +127,7 @@ static void on_report(void *arg, natsMsg *msg)
     const char *schema = NULL;
     if (report_parse_subject(natsMsg_GetSubject(msg), name, worker)) {
         struct pool *p = dispatch_pool(d, name);
-        if (p != NULL && p->led) {
+        if (p != NULL && p->lead.led) {
             natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
             adapt_report(p, worker, schema, natsMsg_GetData(msg),
                          (size_t)natsMsg_GetDataLength(msg));
@@ -144,7 +146,7 @@ static void on_cancel(void *arg, natsMsg *msg)
     if (dot != NULL && name_is_valid_n(rest, (size_t)(dot - rest)) && name_is_task_id(dot + 1)) {
         snprintf(name, sizeof(name), "%.*s", (int)(dot - rest), rest);
         struct pool *p = dispatch_pool(d, name);
-        if (p != NULL && p->ready && catch_up_suffices(p))
+        if (p != NULL && p->lead.ready && catch_up_suffices(p))
             cancel_start(p, dot + 1, natsMsg_GetReply(msg));
     }
     natsMsg_Destroy(msg);

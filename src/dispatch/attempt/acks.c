@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "task/unrecorded.h"
@@ -16,18 +18,18 @@
 static void keep_pending(struct pool *p, uint64_t w, const struct ack_payload *a)
 {
     struct pending_ack *e = NULL;
-    HASH_FIND(hh, p->pending_acks, &w, sizeof(w), e);
+    HASH_FIND(hh, p->acks.pending, &w, sizeof(w), e);
     if (e == NULL) {
-        if (HASH_COUNT(p->pending_acks) >= PENDING_MAX) { /* hints may be lost: the oldest goes */
-            struct pending_ack *oldest = p->pending_acks;
-            HASH_DEL(p->pending_acks, oldest);
+        if (HASH_COUNT(p->acks.pending) >= PENDING_MAX) { /* hints may be lost: the oldest goes */
+            struct pending_ack *oldest = p->acks.pending;
+            HASH_DEL(p->acks.pending, oldest);
             free(oldest);
         }
         e = calloc(1, sizeof(*e));
         if (e == NULL)
             return;
         e->work_seq = w;
-        HASH_ADD(hh, p->pending_acks, work_seq, sizeof(e->work_seq), e);
+        HASH_ADD(hh, p->acks.pending, work_seq, sizeof(e->work_seq), e);
     }
     e->payload = *a;
     e->payload.next = NULL;
@@ -36,13 +38,13 @@ static void keep_pending(struct pool *p, uint64_t w, const struct ack_payload *a
 static bool honour_superseded(struct pool *p, uint64_t w, const struct ack_payload *a)
 {
     struct superseded_ack *l = NULL;
-    HASH_FIND(hh, p->superseded_acks, &w, sizeof(w), l);
+    HASH_FIND(hh, p->acks.superseded, &w, sizeof(w), l);
     if (l == NULL)
         return false;
     if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
         pool_stats_heard_late(p, l);
         acks_honour(p, l);
-        HASH_DEL(p->superseded_acks, l);
+        HASH_DEL(p->acks.superseded, l);
         free(l);
     }
     return true;
@@ -50,11 +52,11 @@ static bool honour_superseded(struct pool *p, uint64_t w, const struct ack_paylo
 
 static void honour_ending(struct pool *p, struct attempt *r)
 {
-    r->done_late = true;
-    struct superseded_ack l = {.work_seq = r->work_seq,
+    r->end.done_late = true;
+    struct superseded_ack l = {.work_seq = r->hand_off.seq,
                                .attempt = r->task.attempt,
-                               .handed_ns = r->handed_ns,
-                               .heard_ns = r->heard_ns};
+                               .handed_ns = r->hand_off.at_ns,
+                               .heard_ns = r->hand_off.heard_ns};
     snprintf(l.id, sizeof(l.id), "%s", r->task.id);
     pool_stats_heard_late(p, &l);
     acks_honour(p, &l);
@@ -71,7 +73,7 @@ static void receive(struct attempt *r, const struct ack_payload *a)
         ending_finish(r);
         break;
     case ACK_NAK:
-        metric_add(r->pool->m_naks, 1);
+        metric_add(r->pool->count.naks, 1);
         ending_fail(r, "nak", a->delay_ms);
         break;
     case ACK_TERM:
@@ -79,7 +81,7 @@ static void receive(struct attempt *r, const struct ack_payload *a)
         ending_bury(r, why);
         break;
     case ACK_PROGRESS:
-        r->active_ns = loop_now_ns(r->pool->dispatch->loop);
+        r->hand_off.active_ns = loop_now_ns(r->pool->dispatch->loop);
         attempt_renew(r);
         break;
     case ACK_UNKNOWN:
@@ -93,7 +95,7 @@ void acks_on_ack(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack
     HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
     if (stored_ns < p->dispatch->work_epoch_ns)
         return; /* a worker still had it from an AX_WORK that was deleted */
-    if (!p->led) {
+    if (!p->lead.led) {
         /* We handed it out, and know whose ack this is: recorded, for whoever leads next. Else it
          * is kept: we may lead next, and find the hand-off still in AX_WORK (in a cluster it goes a
          * while after its ack). */
@@ -105,7 +107,7 @@ void acks_on_ack(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack
     }
     if (r != NULL && r->state == ATTEMPT_RUNNING)
         receive(r, a);
-    else if (r != NULL && r->state == ATTEMPT_ENDING && r->end != END_DONE &&
+    else if (r != NULL && r->state == ATTEMPT_ENDING && r->end.kind != END_DONE &&
              (a->kind == ACK_ACK || a->kind == ACK_NEXT)) {
         /* Superseded while the retry is being written: rule 5 */
         honour_ending(p, r);
@@ -122,10 +124,10 @@ void acks_on_ack(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack
 void acks_take_pending(struct pool *p, struct attempt *r)
 {
     struct pending_ack *e = NULL;
-    HASH_FIND(hh, p->pending_acks, &r->work_seq, sizeof(r->work_seq), e);
+    HASH_FIND(hh, p->acks.pending, &r->hand_off.seq, sizeof(r->hand_off.seq), e);
     if (e == NULL)
         return;
-    HASH_DEL(p->pending_acks, e);
+    HASH_DEL(p->acks.pending, e);
     receive(r, &e->payload);
     free(e);
 }
@@ -152,9 +154,9 @@ static void tell(struct pool *p, struct told *t)
 
 static void keep_ack(struct pool *p, const struct attempt *r, struct told *t)
 {
-    struct superseded_ack l = {.work_seq = r->work_seq, .attempt = r->task.attempt};
+    struct superseded_ack l = {.work_seq = r->hand_off.seq, .attempt = r->task.attempt};
     snprintf(l.id, sizeof(l.id), "%s", r->task.id);
-    keep_pending(p, r->work_seq, &(struct ack_payload){.kind = ACK_ACK});
+    keep_pending(p, r->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
     acks_remember_unrecorded(p, &l);
     if (t == NULL)
         return;
@@ -171,10 +173,10 @@ void acks_keep(struct pool *p)
     size_t kept = 0;
     for (int i = 0; i < p->queue_count; i++) {
         for (struct attempt *r = p->queues[i]->attempts; r != NULL; r = r->by_seq.next) {
-            if (r->decided && r->end == END_DONE) {
+            if (r->end.decided && r->end.kind == END_DONE) {
                 keep_ack(p, r, t);
                 kept++;
-            } else if (r->state != ATTEMPT_ENDING || r->end != END_CANCELLED) {
+            } else if (r->state != ATTEMPT_ENDING || r->end.kind != END_CANCELLED) {
                 acks_remember_superseded(p, r);
             }
         }
@@ -203,13 +205,13 @@ void acks_on_unrecorded(struct pool *p, const void *data, size_t bytes)
 void acks_remember_superseded(struct pool *p, const struct attempt *r)
 {
     struct superseded_ack *l = NULL;
-    uint64_t w = r->work_seq;
-    HASH_FIND(hh, p->superseded_acks, &w, sizeof(w), l);
+    uint64_t w = r->hand_off.seq;
+    HASH_FIND(hh, p->acks.superseded, &w, sizeof(w), l);
     if (l != NULL || w == 0)
         return;
-    if (HASH_COUNT(p->superseded_acks) >= SUPERSEDED_MAX) {
-        struct superseded_ack *oldest = p->superseded_acks;
-        HASH_DEL(p->superseded_acks, oldest);
+    if (HASH_COUNT(p->acks.superseded) >= SUPERSEDED_MAX) {
+        struct superseded_ack *oldest = p->acks.superseded;
+        HASH_DEL(p->acks.superseded, oldest);
         free(oldest);
     }
     l = calloc(1, sizeof(*l));
@@ -217,18 +219,18 @@ void acks_remember_superseded(struct pool *p, const struct attempt *r)
         return; /* one more ack unheard */
     l->work_seq = w;
     l->attempt = r->task.attempt;
-    l->handed_ns = r->handed_ns;
-    l->heard_ns = r->heard_ns;
+    l->handed_ns = r->hand_off.at_ns;
+    l->heard_ns = r->hand_off.heard_ns;
     snprintf(l->id, sizeof(l->id), "%s", r->task.id);
-    HASH_ADD(hh, p->superseded_acks, work_seq, sizeof(l->work_seq), l);
+    HASH_ADD(hh, p->acks.superseded, work_seq, sizeof(l->work_seq), l);
 }
 
 void acks_forget_task(struct pool *p, const char *id)
 {
     struct superseded_ack *l, *next;
-    HASH_ITER(hh, p->superseded_acks, l, next) {
+    HASH_ITER(hh, p->acks.superseded, l, next) {
         if (strcmp(l->id, id) == 0) {
-            HASH_DEL(p->superseded_acks, l);
+            HASH_DEL(p->acks.superseded, l);
             free(l);
         }
     }
@@ -237,18 +239,18 @@ void acks_forget_task(struct pool *p, const char *id)
 void acks_remember_unrecorded(struct pool *p, const struct superseded_ack *l)
 {
     struct unrecorded_ack *a = NULL;
-    HASH_FIND_STR(p->unrecorded_acks, l->id, a);
+    HASH_FIND_STR(p->acks.unrecorded, l->id, a);
     if (a == NULL) {
-        if (HASH_COUNT(p->unrecorded_acks) >= SUPERSEDED_MAX) {
-            struct unrecorded_ack *oldest = p->unrecorded_acks;
-            HASH_DEL(p->unrecorded_acks, oldest);
+        if (HASH_COUNT(p->acks.unrecorded) >= SUPERSEDED_MAX) {
+            struct unrecorded_ack *oldest = p->acks.unrecorded;
+            HASH_DEL(p->acks.unrecorded, oldest);
             free(oldest);
         }
         a = calloc(1, sizeof(*a));
         if (a == NULL)
             return; /* the record alone will tell */
         snprintf(a->id, sizeof(a->id), "%s", l->id);
-        HASH_ADD_STR(p->unrecorded_acks, id, a);
+        HASH_ADD_STR(p->acks.unrecorded, id, a);
     }
     a->attempt = l->attempt;
     a->work_seq = l->work_seq;
@@ -258,7 +260,7 @@ void acks_remember_unrecorded(struct pool *p, const struct superseded_ack *l)
 bool acks_was_acked(struct pool *p, const char *id, uint32_t *attempt, uint64_t *work_seq)
 {
     struct unrecorded_ack *a = NULL;
-    HASH_FIND_STR(p->unrecorded_acks, id, a);
+    HASH_FIND_STR(p->acks.unrecorded, id, a);
     if (a == NULL || loop_now_ns(p->dispatch->loop) - a->heard_ns >= UNRECORDED_KEEP_NS)
         return false;
     *attempt = a->attempt;
@@ -270,9 +272,9 @@ void acks_on_max_deliveries(struct pool *p, uint64_t w)
 {
     struct attempt *r = NULL;
     HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
-    if (r == NULL || r->state != ATTEMPT_RUNNING || r->decided)
+    if (r == NULL || r->state != ATTEMPT_RUNNING || r->end.decided)
         return;
-    r->active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
+    r->hand_off.active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
     verify_start(r);
 }
 
@@ -280,18 +282,18 @@ void acks_on_max_deliveries(struct pool *p, uint64_t w)
 void acks_forget_sequences(struct pool *p)
 {
     struct pending_ack *e, *next;
-    HASH_ITER(hh, p->pending_acks, e, next) {
-        HASH_DEL(p->pending_acks, e);
+    HASH_ITER(hh, p->acks.pending, e, next) {
+        HASH_DEL(p->acks.pending, e);
         free(e);
     }
     struct superseded_ack *l, *later;
-    HASH_ITER(hh, p->superseded_acks, l, later) {
-        HASH_DEL(p->superseded_acks, l);
+    HASH_ITER(hh, p->acks.superseded, l, later) {
+        HASH_DEL(p->acks.superseded, l);
         free(l);
     }
     struct unrecorded_ack *a, *other;
-    HASH_ITER(hh, p->unrecorded_acks, a, other) {
-        HASH_DEL(p->unrecorded_acks, a);
+    HASH_ITER(hh, p->acks.unrecorded, a, other) {
+        HASH_DEL(p->acks.unrecorded, a);
         free(a);
     }
 }

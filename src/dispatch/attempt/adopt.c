@@ -10,7 +10,9 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/ending.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
@@ -48,10 +50,10 @@ static void release(struct adoption *a)
 
 void adopt_stop(struct pool *p)
 {
-    struct adoption *a = p->adoption;
+    struct adoption *a = p->lead.adoption;
     if (a == NULL)
         return;
-    p->adoption = NULL;
+    p->lead.adoption = NULL;
     a->stopped = true;
     loop_timer_stop(p->dispatch->loop, &a->timer);
     if (a->reader != NULL)
@@ -70,8 +72,8 @@ static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct dead_letters *l = arg;
     (void)found;
-    if (err == AX_E_NOT_FOUND && l->pool->led && l->pool->led_ns == l->led_ns)
-        l->pool->dead_letters = false;
+    if (err == AX_E_NOT_FOUND && l->pool->lead.led && l->pool->lead.since_ns == l->led_ns)
+        l->pool->lead.dead_letters = false;
     free(l);
 }
 
@@ -81,13 +83,13 @@ static void look_for_dead_letters(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
     char filter[SUBJECT_MAX_CHARS];
-    p->ready_ns = clock_ax_ns(&d->clock);
-    p->dead_letters = true;
+    p->lead.ready_ns = clock_ax_ns(&d->clock);
+    p->lead.dead_letters = true;
     snprintf(filter, sizeof(filter), "ax.dead.%s.>", p->name);
     struct dead_letters *l = malloc(sizeof(*l));
     if (l == NULL)
         return;
-    *l = (struct dead_letters){p, p->led_ns};
+    *l = (struct dead_letters){p, p->lead.since_ns};
     if (pipeline_get(d->pipeline, STREAM_DEAD, filter, 1, WAIT_MS, on_letter, l) != AX_OK)
         free(l);
 }
@@ -95,19 +97,19 @@ static void look_for_dead_letters(struct pool *p)
 static void finish(struct adoption *a)
 {
     struct pool *p = a->pool;
-    if (!p->adopted) {
+    if (!p->lead.adopted) {
         log_info("pool ready", "pool=%s adopted=%zu", p->name, a->count);
         look_for_dead_letters(p);
     }
-    p->swept_ns = loop_now_ns(p->dispatch->loop);
+    p->lead.swept_ns = loop_now_ns(p->dispatch->loop);
     loop_timer_stop(p->dispatch->loop, &a->timer);
     FAULT("adopt.end");
     free(a->seqs);
     free(a);
-    p->adoption = NULL;
-    p->adopted = true;
-    p->ready = true;
-    p->info_ns = 0;
+    p->lead.adoption = NULL;
+    p->lead.adopted = true;
+    p->lead.ready = true;
+    p->consumer.told_ns = 0;
     pool_read_info(p);
     pool_pump(p);
 }
@@ -122,7 +124,8 @@ static void on_removed(void *arg, const struct answer *a)
 static void sweep(struct pool *p, struct attempt *r)
 {
     char body[64];
-    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", r->work_seq);
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
+                     r->hand_off.seq);
     FAULT("sweep.remove.before");
     pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,
                      (size_t)n, WAIT_MS, on_removed, NULL);
@@ -305,7 +308,7 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     if (r != NULL) {
         r->task.timeout_ms = timeout_ms;
         int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
-        r->handed_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
+        r->hand_off.at_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
         ending_limit(r, ran_ns / 1000000);
         FAULT("adopt.renew.before");
         attempt_renew(r);
@@ -336,11 +339,11 @@ void adopt_start(struct pool *p)
     if (reader_start(&a->reader, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
         free(a);
     else
-        p->adoption = a;
+        p->lead.adoption = a;
 }
 
 void adopt_sweep(struct pool *p)
 {
-    if (p->ready && !p->resting && p->adoption == NULL)
+    if (p->lead.ready && !p->lead.resting && p->lead.adoption == NULL)
         adopt_start(p);
 }

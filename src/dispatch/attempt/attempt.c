@@ -22,8 +22,8 @@ static struct attempt *make(struct queue *q, const char *lease, uint64_t queue_s
     struct attempt *r = calloc(1, sizeof(*r));
     if (r == NULL)
         return NULL;
-    r->lease = strdup(lease);
-    if (r->lease == NULL) {
+    r->lease.subject = strdup(lease);
+    if (r->lease.subject == NULL) {
         free(r);
         return NULL;
     }
@@ -31,8 +31,8 @@ static struct attempt *make(struct queue *q, const char *lease, uint64_t queue_s
     r->queue = q;
     r->queue_seq = queue_seq;
     r->stored_ns = stored_ns;
-    r->delay_ms = -1;
-    r->lease_ns = loop_now_ns(q->pool->dispatch->loop);
+    r->end.delay_ms = -1;
+    r->lease.renewed_ns = loop_now_ns(q->pool->dispatch->loop);
     HASH_ADD(by_seq, q->attempts, queue_seq, sizeof(r->queue_seq), r);
     return r;
 }
@@ -51,7 +51,7 @@ static void name(struct attempt *r)
 static void add_id(struct attempt *r)
 {
     HASH_ADD(by_id, r->pool->by_id, task.id, strlen(r->task.id), r);
-    r->in_id = true;
+    r->links.in_id = true;
 }
 
 struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns)
@@ -75,7 +75,7 @@ struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, i
         r->task.max_retry = -1;
         r->task.body = natsMsg_GetData(msg);
         r->task.body_bytes = (size_t)natsMsg_GetDataLength(msg);
-        snprintf(r->reason, sizeof(r->reason), "malformed: %.200s", p.text);
+        snprintf(r->end.reason, sizeof(r->end.reason), "malformed: %.200s", p.text);
     }
     name(r);
     add_id(r);
@@ -104,14 +104,14 @@ struct attempt *attempt_adopt(struct queue *q, const char *id, const char *lease
     name(r);
     add_id(r);
     r->state = ATTEMPT_RUNNING;
-    r->epoch_ns = d->work_epoch_ns;
-    r->active_ns = loop_now_ns(d->loop);
+    r->hand_off.epoch_ns = d->work_epoch_ns;
+    r->hand_off.active_ns = loop_now_ns(d->loop);
     if (group != NULL && (!groups_join(r, group) || (ordered && !ordered_join(r, true)))) {
         attempt_free(r);
         return NULL;
     }
-    r->counted = true;
-    q->pool->inflight++;
+    r->hand_off.counted = true;
+    q->pool->flow.inflight++;
     groups_began(r);
     attempt_set_work(r, work_seq);
     return r;
@@ -119,34 +119,34 @@ struct attempt *attempt_adopt(struct queue *q, const char *id, const char *lease
 
 void attempt_set_work(struct attempt *r, uint64_t work_seq)
 {
-    if (r->in_work)
+    if (r->links.in_work)
         HASH_DELETE(by_work, r->pool->by_work, r);
-    r->work_seq = work_seq;
-    r->in_work = work_seq != 0;
-    if (r->in_work)
-        HASH_ADD(by_work, r->pool->by_work, work_seq, sizeof(r->work_seq), r);
+    r->hand_off.seq = work_seq;
+    r->links.in_work = work_seq != 0;
+    if (r->links.in_work)
+        HASH_ADD(by_work, r->pool->by_work, hand_off.seq, sizeof(r->hand_off.seq), r);
 }
 
 void attempt_use_token(struct attempt *r)
 {
     struct pool *p = r->pool;
-    if (!r->token)
+    if (!r->hand_off.token)
         return;
-    r->token = false;
-    p->unanswered.count--;
-    if (p->unanswered.since_ns != 0)
+    r->hand_off.token = false;
+    p->flow.unanswered.count--;
+    if (p->flow.unanswered.since_ns != 0)
         pool_pump(p);
 }
 
 void attempt_uncount(struct attempt *r)
 {
     groups_ended(r);
-    if (!r->counted)
+    if (!r->hand_off.counted)
         return;
-    r->counted = false;
-    r->pool->inflight--;
-    demand_ended(&r->pool->demand, r->pull);
-    r->pull = NULL;
+    r->hand_off.counted = false;
+    r->pool->flow.inflight--;
+    demand_ended(&r->pool->flow.demand, r->hand_off.pull);
+    r->hand_off.pull = NULL;
 }
 
 void attempt_drop_content(struct attempt *r)
@@ -162,15 +162,15 @@ void attempt_drop_content(struct attempt *r)
 /* Out of everything that could find it. */
 static void detach(struct attempt *r)
 {
-    loop_timer_stop(r->pool->dispatch->loop, &r->limit);
+    loop_timer_stop(r->pool->dispatch->loop, &r->hand_off.limit);
     attempt_use_token(r);
     attempt_uncount(r);
     if (r->state == ATTEMPT_STAGED)
         queue_unstage(r);
     attempt_set_work(r, 0);
-    if (r->in_id)
+    if (r->links.in_id)
         HASH_DELETE(by_id, r->pool->by_id, r);
-    r->in_id = false;
+    r->links.in_id = false;
     HASH_DELETE(by_seq, r->queue->attempts, r);
     groups_leave(r);
 }
@@ -178,17 +178,17 @@ static void detach(struct attempt *r)
 void attempt_free(struct attempt *r)
 {
     if (r->abandoned)
-        DL_DELETE(r->pool->abandoned, r);
+        DL_DELETE(r->pool->lead.abandoned, r);
     else
         detach(r);
     attempt_drop_content(r);
-    free(r->lease);
+    free(r->lease.subject);
     free(r);
 }
 
 void attempt_vanished(struct attempt *r)
 {
-    if (r->slot != NULL)
+    if (r->turn.slot != NULL)
         ordered_invalidate(r->queue);
     attempt_free(r);
 }
@@ -205,14 +205,13 @@ void attempt_abandon(struct attempt *r)
         attempt_free(r);
         return;
     }
-    void (*cancelled)(void *, bool, bool) = r->state == ATTEMPT_ENDING && r->end == END_CANCELLED
-                                                ? r->cancelled
-                                                : NULL;
+    void (*cancelled)(void *, bool, bool) =
+        r->state == ATTEMPT_ENDING && r->end.kind == END_CANCELLED ? r->end.cancelled : NULL;
     detach(r);
     r->abandoned = true;
-    DL_APPEND(r->pool->abandoned, r);
+    DL_APPEND(r->pool->lead.abandoned, r);
     if (cancelled != NULL)
-        cancelled(r->cancel_arg, false, false);
+        cancelled(r->end.cancel_arg, false, false);
 }
 
 bool attempt_is_abandoned(const void *run)
@@ -233,9 +232,9 @@ void attempt_set_lease(struct attempt *r, const char *ack_subject)
     char *copy = strdup(ack_subject);
     if (copy == NULL)
         return; /* the old one still works: the server goes by its sequence */
-    free(r->lease);
-    r->lease = copy;
-    r->lease_ns = loop_now_ns(r->pool->dispatch->loop);
+    free(r->lease.subject);
+    r->lease.subject = copy;
+    r->lease.renewed_ns = loop_now_ns(r->pool->dispatch->loop);
 }
 
 void attempt_identity(const struct attempt *r, const char *suffix, char *out)
@@ -248,9 +247,9 @@ void attempt_renew(struct attempt *r)
 {
     struct dispatch *d = r->pool->dispatch;
     FAULT("renew.before");
-    wire_publish(d->wire, r->lease, "+WPI", 4);
+    wire_publish(d->wire, r->lease.subject, "+WPI", 4);
     FAULT_SENT("renew.after", d->wire);
-    r->lease_ns = loop_now_ns(d->loop);
+    r->lease.renewed_ns = loop_now_ns(d->loop);
 }
 
 void attempt_lose(struct attempt *r)
@@ -261,7 +260,7 @@ void attempt_lose(struct attempt *r)
     r->state = ATTEMPT_LOST;
     FAULT("lose.nak.before");
     /* so that it comes at once */
-    wire_publish_text(p->dispatch->wire, r->lease, "-NAK");
+    wire_publish_text(p->dispatch->wire, r->lease.subject, "-NAK");
     FAULT_SENT("lose.nak.after", p->dispatch->wire);
     r->queue->expired_leases++;
 }

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
+#include "dispatch/fair/groups.h"
 #include "dispatch/pool/demand.h"
 #include "task/task.h"
 
@@ -36,59 +37,67 @@ enum attempt_state {
 
 enum attempt_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED, END_CANCELLED };
 
+/* The queue message's lease: its pending state at the server. attempt.c. */
+struct attempt_lease {
+    char *subject;       /* newest ack subject of the queue message; owned */
+    int64_t renewed_ns;  /* monotonic: when it was last renewed */
+    int64_t verified_ns; /* monotonic: when it was last verified without having come back */
+    bool redelivered;    /* delivered before: another dispatcher may have ended it */
+};
+
+/* The hand-off: its message in AX_WORK, and what it took to be handed off. hand_off.c. */
+struct attempt_hand_off {
+    uint64_t seq;       /* sequence in AX_WORK = fencing token; 0: none yet */
+    int64_t epoch_ns;   /* creation time of the AX_WORK it was handed off to */
+    int64_t at_ns;      /* monotonic: hand-off, as far as it is known; 0: it is not */
+    int64_t heard_ns;   /* monotonic: the worker's last in-progress; 0: none was heard */
+    int64_t silence_ns; /* the longest time so far without a word from it */
+    int64_t active_ns;  /* monotonic: hand-off, adoption or the worker's last in-progress */
+    struct pull *pull;  /* whom it was handed to; NULL: adopted, or not handed off */
+    bool token;         /* holds a token of the pool's bucket, to be given back unless it starts */
+    int64_t token_ns;   /* monotonic: when that was taken */
+    bool counted;       /* counts as in flight in the pool */
+    struct loop_timer limit; /* Ax-Timeout: end of the whole attempt, in-progress or not */
+};
+
+/* How it ends, kept for the steps of ending. ending.c. */
+struct attempt_ending {
+    enum attempt_end kind;
+    bool decided;      /* a step of it got no usable answer and is repeated, not judged anew */
+    bool next_attempt; /* a retry was written */
+    int64_t delay_ms;  /* before the next attempt; -1: the backoff decides */
+    char reason[256];
+    void (*cancelled)(void *arg, bool gone, bool done);
+    void *cancel_arg;
+    bool done_late; /* END_CANCELLED: the worker's ack was heard meanwhile */
+};
+
+/* Where it can be found. attempt.c; queue.c for prev and next. */
+struct attempt_links {
+    bool in_work, in_id;
+};
+
 struct attempt {
     struct pool *pool;
     struct queue *queue;
     enum attempt_state state;
     uint64_t queue_seq; /* the queue message's identity, with queue->stream and stored_ns */
     int64_t stored_ns;
-    char *lease; /* newest ack subject of the queue message; owned */
     /* the queue message while it may still have to be handed off; owned, NULL afterwards, and while
      * it waits when there are too many to keep them all (queue_stage) */
     natsMsg *msg;
-    size_t bytes;       /* of memory that msg takes, about */
-    struct task task;   /* while msg is there; id, priority, pool, attempt, timeouts always */
-    uint64_t work_seq;  /* the hand-off's sequence = fencing token; 0: none yet */
-    int64_t epoch_ns;   /* creation time of the AX_WORK it was handed off to */
-    int64_t handed_ns;  /* monotonic: hand-off, as far as it is known; 0: it is not */
-    int64_t heard_ns;   /* monotonic: the worker's last in-progress; 0: none was heard */
-    int64_t silence_ns; /* the longest time so far without a word from it */
-    int64_t active_ns;  /* monotonic: hand-off, adoption or the worker's last in-progress */
-    int64_t lease_ns;   /* monotonic: when the lease was last renewed */
-    /* monotonic: when it was last looked after without its lease having come back */
-    int64_t looked_ns;
-    struct pull *pull; /* whom it was handed to; NULL: adopted, or not handed off */
-    /* holds a token of the bucket that must be given back if it does not start */
-    bool token;
-    int64_t token_ns;    /* monotonic: when that was taken */
-    bool counted;        /* counts as in flight in pool->inflight */
-    struct group *group; /* NULL: it names none */
-    bool group_counted;  /* counts as running in group->running */
-    bool group_token;    /* the same as token, of the group's bucket */
-    struct group_queue
-        *group_queue; /* staged: where it waits for its turn, by line_prev, group_queue_next */
-    struct attempt *group_prev, *group_next;
-    struct order_slot *slot; /* of an ordered task: in the order of its group */
-    bool released;           /* it has had its turn there */
-    bool next_attempt;       /* how it ended: a retry was written */
-    /* how it ends, kept for the steps of ending */
-    enum attempt_end end;
-    bool redelivered; /* delivered before: another dispatcher may have ended it */
-    /* `end` holds: a step of it got no usable answer and is to be repeated, not judged anew */
-    bool decided;
-    int64_t delay_ms; /* before the next attempt; -1: the backoff decides */
-    char reason[256];
-    void (*cancelled)(void *arg, bool gone, bool done);
-    void *cancel_arg;
-    bool done_late;              /* END_CANCELLED: the worker's ack was heard meanwhile */
-    struct loop_timer limit;     /* Ax-Timeout: end of the whole run, in-progress or not */
+    size_t bytes;     /* of memory that msg takes, about */
+    struct task task; /* while msg is there; id, priority, pool, attempt, timeouts always */
+    struct attempt_lease lease;
+    struct attempt_hand_off hand_off;
+    struct attempt_turn turn;
+    struct attempt_ending end;
+    struct attempt_links links;
     struct attempt *prev, *next; /* queue->staged */
     UT_hash_handle by_seq;       /* queue->attempts, by queue_seq */
-    UT_hash_handle by_work;      /* pool->by_work, by work_seq */
+    UT_hash_handle by_work;      /* pool->by_work, by hand_off.seq */
     UT_hash_handle by_id;        /* pool->by_id, by task.id */
-    bool in_work, in_id;
-    /* the pool is led by another: whatever is answered, nothing follows */
-    bool abandoned;
+    bool abandoned; /* the pool is led by another: whatever is answered, nothing follows */
 };
 
 /* A new run for a queue message (taken). NULL: out of memory, msg destroyed, the lease will lapse.
@@ -109,10 +118,6 @@ bool attempt_awaits_answer(const struct attempt *r);
 void attempt_abandon(struct attempt *r);
 /* First thing in every callback: true: the run was abandoned and is gone now. */
 bool attempt_is_gone(struct attempt *r);
-/* Hand-offs (hand_off.c), retries and dead letters (ending.c) of abandoned runs that have no answer
- * yet are not sent again. */
-void hand_off_give_up(struct dispatch *d);
-void ending_give_up(struct dispatch *d);
 bool attempt_is_abandoned(const void *run);
 /* The queue message was delivered again: newest lease; its content too where it is needed. msg
  * taken. */
@@ -131,42 +136,7 @@ void attempt_lose(struct attempt *r);
  * out[256]. */
 void attempt_identity(const struct attempt *r, const char *suffix, char *out);
 
-/* hand_off.c: checks the filter, reads AX_DONE on a maybe, publishes to AX_WORK. The run is
- * unlinked from the staged list and its demand and token are taken already. */
-void hand_off_start(struct attempt *r);
-
-/* ending.c */
-void ending_finish(struct attempt *r); /* rule "finished": record, then ack */
-/* The retry of an attempt that was acked late (rule 5), while the record of that may not be stored
- * yet: finished as it. */
-void ending_finish_as(struct attempt *r, uint32_t attempt, uint64_t work_seq);
-void ending_repeat(struct attempt *r); /* repeats the steps of the end that was decided */
-void ending_was_buried(
-    struct attempt *r); /* its dead letter is there: ack the queue message, forget */
-/* found (NULL: none) is the dead letter of this very attempt. */
-bool ending_is_dead_letter(const struct attempt *r, const struct stored_msg *found);
-/* Retry after delay_ms (-1: backoff), or dead letter when there were enough. */
-void ending_fail(struct attempt *r, const char *why, int64_t delay_ms);
-void ending_time_out(struct attempt *r); /* silence: the same, with a limit of its own */
-void ending_bury(struct attempt *r, const char *why); /* dead letter at once */
-void ending_drop(struct attempt *r); /* done before: ack the queue message, forget */
-/* The attempt has run since `ran_ms` ago: starts the clock of its Ax-Timeout, if it has one. */
-void ending_limit(struct attempt *r, int64_t ran_ms);
-/* Ends a staged or running one for good, without a next attempt: revoke, ack the queue message,
- * remove the hand-off. ended: called once when the queue message is gone (true), or when it could
- * not be (false: the lease decides). A worker that acks meanwhile is recorded as done: *done
- * tells. */
-void ending_cancel(struct attempt *r, void (*ended)(void *arg, bool gone, bool done), void *arg);
-
-/* ax.revoke.<pool>.<id>: tells a worker that listens that attempts with a token below `fence` are
- * over. */
-void ending_revoke(const struct attempt *r, uint64_t fence);
-
-/* look.c */
-void verify_start(struct attempt *r); /* rules 3 and 7 */
-/* Its lease has lapsed and did not come back: the queue message may be gone (the answer to its ack
- * was lost). Until the run is forgotten, no other message of its id is started. */
-void verify_lease(struct attempt *r);
-void attempt_renew(struct attempt *r); /* in-progress on the queue message */
+/* In-progress on the queue message. */
+void attempt_renew(struct attempt *r);
 
 #endif

@@ -15,6 +15,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/cancel.h"
+#include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
@@ -72,7 +74,7 @@ static void finish(struct cancel *c, const char *state, const char *error)
 
 static void again(struct cancel *c)
 {
-    if (!c->pool->ready)
+    if (!c->pool->lead.ready)
         finish(c, NULL, CHANGED_HANDS);
     else if (++c->rounds > ROUNDS_MAX)
         finish(c, NULL, "the task is between two states, try again");
@@ -124,7 +126,7 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
 static void conclude(struct cancel *c)
 {
     ax_err err;
-    if (!c->pool->ready) {
+    if (!c->pool->lead.ready) {
         finish(c, NULL, CHANGED_HANDS);
         return;
     }
@@ -170,7 +172,7 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
         look_next(c);
         return;
     }
-    if (err != AX_OK || !p->ready) {
+    if (err != AX_OK || !p->lead.ready) {
         finish(c, NULL, err != AX_OK ? "JetStream did not answer" : CHANGED_HANDS);
         return;
     }
@@ -193,7 +195,7 @@ static void look_next(struct cancel *c)
     struct pool *p = c->pool;
     char subject[SUBJECT_MAX_CHARS];
     const char *stream;
-    if (!p->ready) {
+    if (!p->lead.ready) {
         finish(c, NULL, CHANGED_HANDS);
         return;
     }
@@ -237,9 +239,9 @@ static void new_round(void *arg)
     struct attempt *r = NULL;
     HASH_FIND(by_id, c->pool->by_id, c->id, strlen(c->id), r);
     if (r != NULL && (r->state == ATTEMPT_STAGED || r->state == ATTEMPT_RUNNING)) {
-        c->was = r->work_seq != 0 ? "running" : "queued";
+        c->was = r->hand_off.seq != 0 ? "running" : "queued";
         c->attempt = r->task.attempt;
-        c->fence = r->work_seq;
+        c->fence = r->hand_off.seq;
         ending_cancel(r, on_run_ended, c);
     } else if (r != NULL) {
         again(c); /* a step is under way */

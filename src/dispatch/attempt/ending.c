@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
@@ -42,10 +43,10 @@ static void on_recorded(void *arg, const struct answer *a)
         leave_to_lease(r, "record", a->description);
         return;
     }
-    metric_add(p->m_done, 1);
+    metric_add(p->count.done, 1);
     FAULT("finish.record.after");
     /* if it is lost the message comes again and is dropped */
-    wire_publish(d->wire, r->lease, "", 0);
+    wire_publish(d->wire, r->lease.subject, "", 0);
     FAULT_SENT("finish.ack.after", d->wire);
     attempt_free(r);
 }
@@ -53,8 +54,8 @@ static void on_recorded(void *arg, const struct answer *a)
 void ending_finish_as(struct attempt *r, uint32_t attempt, uint64_t work_seq)
 {
     r->state = ATTEMPT_ENDING;
-    r->end = END_DONE;
-    r->decided = r->work_seq != 0; /* else it is handed off anew, and looked up once more */
+    r->end.kind = END_DONE;
+    r->end.decided = r->hand_off.seq != 0; /* else it is handed off anew, and looked up once more */
     attempt_uncount(r);
     FAULT("finish.record.before");
     ax_err err = record_writer_write_done(r->pool, r->task.id, attempt, work_seq, on_recorded, r);
@@ -64,7 +65,7 @@ void ending_finish_as(struct attempt *r, uint32_t attempt, uint64_t work_seq)
 
 void ending_finish(struct attempt *r)
 {
-    ending_finish_as(r, r->task.attempt, r->work_seq);
+    ending_finish_as(r, r->task.attempt, r->hand_off.seq);
 }
 
 static void on_late_recorded(void *arg, const struct answer *a)
@@ -72,7 +73,7 @@ static void on_late_recorded(void *arg, const struct answer *a)
     struct pool *p = arg;
     FAULT("late.record.after");
     if (a->err == AX_OK)
-        metric_add(p->m_late, 1);
+        metric_add(p->count.superseded_acks, 1);
 }
 
 /* Rule 5: a late ack of a superseded attempt is honoured; the retry is dropped before its start. */
@@ -92,9 +93,9 @@ void acks_honour(struct pool *p, const struct superseded_ack *l)
 void ending_drop(struct attempt *r)
 {
     struct pool *p = r->pool;
-    metric_add(p->m_duplicates, 1);
+    metric_add(p->count.duplicates, 1);
     FAULT("drop.ack.before");
-    wire_publish(p->dispatch->wire, r->lease, "", 0);
+    wire_publish(p->dispatch->wire, r->lease.subject, "", 0);
     FAULT_SENT("drop.ack.after", p->dispatch->wire);
     attempt_free(r);
 }
@@ -115,23 +116,23 @@ static void on_acked(void *arg, const struct answer *a)
     struct dispatch *d = p->dispatch;
     if (attempt_is_gone(r))
         return;
-    FAULT_IF(r->end == END_CANCELLED, "cancel.ack.after");
-    FAULT_IF(r->end != END_CANCELLED, "ending.ack.after");
-    if (r->end == END_CANCELLED)
-        r->cancelled(r->cancel_arg, a->err == AX_OK, r->done_late);
+    FAULT_IF(r->end.kind == END_CANCELLED, "cancel.ack.after");
+    FAULT_IF(r->end.kind != END_CANCELLED, "ending.ack.after");
+    if (r->end.kind == END_CANCELLED)
+        r->end.cancelled(r->end.cancel_arg, a->err == AX_OK, r->end.done_late);
     if (a->err != AX_OK) {
         leave_to_lease(r, "ack", ax_err_text(a->err));
         return;
     }
     /* Rule 1: only now, with the queue message gone, may the hand-off go. */
-    if (r->work_seq != 0) {
+    if (r->hand_off.seq != 0) {
         char body[64];
         int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
-                         r->work_seq);
+                         r->hand_off.seq);
         FAULT("ending.remove.before");
         pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t)n,
                          DELETE_WAIT_MS, on_removed, NULL);
-        if (r->end != END_CANCELLED) /* the key is free again: an ack must not take it */
+        if (r->end.kind != END_CANCELLED) /* the key is free again: an ack must not take it */
             acks_remember_superseded(p, r);
     }
     attempt_free(r);
@@ -140,10 +141,10 @@ static void on_acked(void *arg, const struct answer *a)
 
 static void ack_queue(struct attempt *r)
 {
-    FAULT_IF(r->end == END_CANCELLED, "cancel.ack.before");
-    FAULT_IF(r->end != END_CANCELLED, "ending.ack.before");
-    if (pipeline_request(r->pool->dispatch->pipeline, r->lease, "+ACK", 4, ACK_WAIT_MS, on_acked,
-                         r) != AX_OK)
+    FAULT_IF(r->end.kind == END_CANCELLED, "cancel.ack.before");
+    FAULT_IF(r->end.kind != END_CANCELLED, "ending.ack.before");
+    if (pipeline_request(r->pool->dispatch->pipeline, r->lease.subject, "+ACK", 4, ACK_WAIT_MS,
+                         on_acked, r) != AX_OK)
         on_acked(r, &(struct answer){.err = AX_E_BUSY});
 }
 
@@ -155,7 +156,7 @@ static void count_next(struct attempt *r, bool dead, bool known)
     if (dead && !known)
         pool_stats_dead(r);
     else if (!known)
-        metric_add(r->pool->m_retried, 1);
+        metric_add(r->pool->count.retried, 1);
 }
 
 static bool is_own_next(const struct attempt *r, natsMsg *msg)
@@ -180,9 +181,9 @@ static void on_place_looked(void *arg, ax_err err, const struct stored_msg *foun
         count_next(r, false, !is_own_next(r, found->msg)); /* ours: its answer was lost */
         ack_queue(r);
     } else {
-        snprintf(r->reason, sizeof(r->reason),
+        snprintf(r->end.reason, sizeof(r->end.reason),
                  "no place for its retry: a recurring task has the same key");
-        r->end = END_BURIED;
+        r->end.kind = END_BURIED;
         start_failing(r);
     }
 }
@@ -260,7 +261,7 @@ static void write_next(struct attempt *r, struct task *t, bool dead, const char 
     }
     if (dead) /* another submission of it may be stored later, and must be looked up then */
         filter_add(d->filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
-    r->next_attempt = !dead;
+    r->end.next_attempt = !dead;
     FAULT_IF(dead, "dead.publish.before");
     FAULT_IF(!dead, "later.publish.before");
     ax_err err = pipeline_publish(d->pipeline, reply, msg, 0, on_next_written, r);
@@ -273,17 +274,17 @@ static void write_next(struct attempt *r, struct task *t, bool dead, const char 
 static bool had_enough(const struct attempt *r, const struct task *t, char *why, size_t cap)
 {
     const struct settings *s = &r->pool->settings;
-    if (r->end == END_BURIED) {
-        snprintf(why, cap, "%s", r->reason);
+    if (r->end.kind == END_BURIED) {
+        snprintf(why, cap, "%s", r->end.reason);
         return true;
     }
-    if (r->end == END_TIMED_OUT) {
-        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, r->reason);
+    if (r->end.kind == END_TIMED_OUT) {
+        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, r->end.reason);
         return t->timeouts + 1 > s->max_timeouts;
     }
     int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
     int64_t failures = (int64_t)t->attempt - t->timeouts;
-    snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures, r->reason);
+    snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures, r->end.reason);
     return failures > max_retry;
 }
 
@@ -302,13 +303,13 @@ static void decide(struct attempt *r, struct task *t)
         write_next(r, t, true, why, 0);
         return;
     }
-    int64_t delay = r->delay_ms;
+    int64_t delay = r->end.delay_ms;
     if (delay < 0) {
         int64_t base = t->backoff_ms > 0 ? t->backoff_ms : p->settings.backoff_ms;
         delay = backoff_ms(t->attempt, base, p->settings.backoff_cap_ms,
                            dispatch_random(p->dispatch));
     }
-    if (r->end == END_TIMED_OUT)
+    if (r->end.kind == END_TIMED_OUT)
         t->timeouts++;
     t->attempt++;
     write_next(r, t, false, why, delay);
@@ -359,7 +360,7 @@ void ending_was_buried(struct attempt *r)
     struct dispatch *d = r->pool->dispatch;
     filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
     r->state = ATTEMPT_ENDING;
-    r->end = END_BURIED;
+    r->end.kind = END_BURIED;
     attempt_uncount(r);
     ack_queue(r);
 }
@@ -393,11 +394,11 @@ static void look_for_dead_letter(struct attempt *r)
 static void start_failing(struct attempt *r)
 {
     r->state = ATTEMPT_ENDING;
-    r->decided = r->work_seq != 0;
+    r->end.decided = r->hand_off.seq != 0;
     attempt_uncount(r);
     if (r->msg != NULL)
         decide(r, &r->task);
-    else if (r->end == END_TIMED_OUT)
+    else if (r->end.kind == END_TIMED_OUT)
         look_for_dead_letter(r);
     else
         read_content(r);
@@ -405,7 +406,7 @@ static void start_failing(struct attempt *r)
 
 void ending_repeat(struct attempt *r)
 {
-    if (r->end == END_DONE)
+    if (r->end.kind == END_DONE)
         ending_finish(r);
     else
         start_failing(r);
@@ -413,9 +414,9 @@ void ending_repeat(struct attempt *r)
 
 void ending_fail(struct attempt *r, const char *why, int64_t delay_ms)
 {
-    snprintf(r->reason, sizeof(r->reason), "%s", why);
-    r->end = END_FAILED;
-    r->delay_ms = delay_ms;
+    snprintf(r->end.reason, sizeof(r->end.reason), "%s", why);
+    r->end.kind = END_FAILED;
+    r->end.delay_ms = delay_ms;
     start_failing(r);
 }
 
@@ -431,18 +432,18 @@ void ending_revoke(const struct attempt *r, uint64_t fence)
 static void revoke(struct attempt *r)
 {
     FAULT("ending.revoke.before");
-    ending_revoke(r, r->work_seq + 1);
+    ending_revoke(r, r->hand_off.seq + 1);
     FAULT_SENT("ending.revoke.after", r->pool->dispatch->wire);
 }
 
 void ending_time_out(struct attempt *r)
 {
-    metric_add(r->pool->m_timeouts, 1);
+    metric_add(r->pool->count.timeouts, 1);
     adapt_timed_out(r->pool);
-    snprintf(r->reason, sizeof(r->reason), "no receipt within ack wait");
+    snprintf(r->end.reason, sizeof(r->end.reason), "no receipt within ack wait");
     revoke(r);
-    r->end = END_TIMED_OUT;
-    r->delay_ms = -1;
+    r->end.kind = END_TIMED_OUT;
+    r->end.delay_ms = -1;
     start_failing(r);
 }
 
@@ -453,13 +454,13 @@ static void on_limit(void *arg)
     struct attempt *r = arg;
     char took[48], why[120];
     if (r->state == ATTEMPT_VERIFYING) { /* what the look finds goes first */
-        loop_timer_start(r->pool->dispatch->loop, &r->limit, LIMIT_AGAIN_MS, on_limit, r);
+        loop_timer_start(r->pool->dispatch->loop, &r->hand_off.limit, LIMIT_AGAIN_MS, on_limit, r);
         return;
     }
-    if (r->state != ATTEMPT_RUNNING || r->decided)
+    if (r->state != ATTEMPT_RUNNING || r->end.decided)
         return;
     revoke(r);
-    metric_add(r->pool->m_overran, 1);
+    metric_add(r->pool->count.overran, 1);
     adapt_timed_out(r->pool);
     snprintf(why, sizeof(why), "ran longer than its timeout of %s",
              clock_format_duration(r->task.timeout_ms, took));
@@ -471,14 +472,15 @@ void ending_limit(struct attempt *r, int64_t ran_ms)
     if (r->task.timeout_ms <= 0)
         return;
     int64_t left_ms = r->task.timeout_ms - ran_ms;
-    loop_timer_start(r->pool->dispatch->loop, &r->limit, left_ms > 0 ? left_ms : 0, on_limit, r);
+    loop_timer_start(r->pool->dispatch->loop, &r->hand_off.limit, left_ms > 0 ? left_ms : 0,
+                     on_limit, r);
 }
 
 void ending_bury(struct attempt *r, const char *why)
 {
-    if (why != r->reason)
-        snprintf(r->reason, sizeof(r->reason), "%s", why);
-    r->end = END_BURIED;
+    if (why != r->end.reason)
+        snprintf(r->end.reason, sizeof(r->end.reason), "%s", why);
+    r->end.kind = END_BURIED;
     start_failing(r);
 }
 
@@ -486,13 +488,13 @@ void ending_cancel(struct attempt *r, void (*ended)(void *arg, bool gone, bool d
 {
     if (r->state == ATTEMPT_STAGED)
         queue_unstage(r);
-    if (r->work_seq != 0)
+    if (r->hand_off.seq != 0)
         revoke(r);
     r->state = ATTEMPT_ENDING;
-    r->end = END_CANCELLED;
-    r->decided = false;
-    r->cancelled = ended;
-    r->cancel_arg = arg;
+    r->end.kind = END_CANCELLED;
+    r->end.decided = false;
+    r->end.cancelled = ended;
+    r->end.cancel_arg = arg;
     attempt_uncount(r);
     ack_queue(r);
 }

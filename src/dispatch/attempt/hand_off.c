@@ -7,6 +7,9 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/hand_off.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/fair/ordered.h"
@@ -34,15 +37,15 @@ static void pump_soon(void *arg)
 static void give_back(struct attempt *r)
 {
     struct pool *p = r->pool;
-    if (r->token)
-        bucket_return(&p->bucket);
+    if (r->hand_off.token)
+        bucket_return(&p->flow.bucket);
     attempt_use_token(r);
     groups_return(r);
-    demand_give_back(&p->demand, r->pull);
-    r->pull = NULL;
-    if (r->counted)
-        p->inflight--;
-    r->counted = false;
+    demand_give_back(&p->flow.demand, r->hand_off.pull);
+    r->hand_off.pull = NULL;
+    if (r->hand_off.counted)
+        p->flow.inflight--;
+    r->hand_off.counted = false;
     groups_ended(r);
 }
 
@@ -52,7 +55,7 @@ static void put_back(struct attempt *r)
     struct pool *p = r->pool;
     give_back(r);
     queue_stage(r, true);
-    loop_timer_start(p->dispatch->loop, &p->pump_timer, AGAIN_MS, pump_soon, p);
+    loop_timer_start(p->dispatch->loop, &p->flow.timer, AGAIN_MS, pump_soon, p);
 }
 
 static void publish(struct attempt *r);
@@ -94,11 +97,12 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
 static void learn_answer_time(const struct attempt *r)
 {
     struct pool *p = r->pool;
-    int64_t took_ns = loop_now_ns(p->dispatch->loop) - r->token_ns,
-            most_ns = 2 * p->answer_ns + ANSWER_MIN_NS;
-    p->answer_ns += ((took_ns < most_ns ? took_ns : most_ns) - p->answer_ns) / ANSWER_WEIGHT;
-    if (p->answer_ns > ANSWER_MAX_NS)
-        p->answer_ns = ANSWER_MAX_NS;
+    int64_t took_ns = loop_now_ns(p->dispatch->loop) - r->hand_off.token_ns,
+            most_ns = 2 * p->flow.answer_ns + ANSWER_MIN_NS;
+    p->flow.answer_ns += ((took_ns < most_ns ? took_ns : most_ns) - p->flow.answer_ns) /
+                         ANSWER_WEIGHT;
+    if (p->flow.answer_ns > ANSWER_MAX_NS)
+        p->flow.answer_ns = ANSWER_MAX_NS;
 }
 
 static void on_puback(void *arg, const struct answer *a)
@@ -120,29 +124,29 @@ static void on_puback(void *arg, const struct answer *a)
         learn_answer_time(r);
     attempt_use_token(r);
     groups_use_token(r);
-    r->epoch_ns = d->work_epoch_ns;
-    r->active_ns = loop_now_ns(d->loop);
+    r->hand_off.epoch_ns = d->work_epoch_ns;
+    r->hand_off.active_ns = loop_now_ns(d->loop);
     attempt_set_work(r, a->seq);
     attempt_drop_content(r);
     if (a->duplicate) {
         /* Rule 6: it was handed off before. Adopt it if it is still there, else rule 7. The pull it
          * was meant for waits on: the server had nothing to give it. */
-        demand_give_back(&p->demand, r->pull);
-        r->pull = NULL;
+        demand_give_back(&p->flow.demand, r->hand_off.pull);
+        r->hand_off.pull = NULL;
         pool_pump(p);
         attempt_renew(r);
         ending_limit(r, 0);
         verify_start(r);
         return;
     }
-    r->handed_ns = r->active_ns;
-    metric_add(p->m_handed, 1);
-    metric_observe_ns(p->m_queue_seconds, clock_ax_ns(&d->clock) - r->stored_ns);
+    r->hand_off.at_ns = r->hand_off.active_ns;
+    metric_add(p->count.handed, 1);
+    metric_observe_ns(p->count.queue_seconds, clock_ax_ns(&d->clock) - r->stored_ns);
     r->state = ATTEMPT_RUNNING;
     ending_limit(r, 0);
     if (r->task.attempt > 1) {
         FAULT("hand-off.revoke.before");
-        ending_revoke(r, r->work_seq);
+        ending_revoke(r, r->hand_off.seq);
         FAULT_SENT("hand-off.revoke.after", d->wire);
     }
     acks_take_pending(p, r);
@@ -169,7 +173,7 @@ static void publish_task(struct attempt *r, struct task *t)
         t->max_retry = p->settings.max_retry;
     ax_err err = task_to_msg(t, subject, reply, &msg);
     if (err == AX_OK && (header_set(msg, HDR_MSG_ID, id) != NATS_OK ||
-                         header_set(msg, HDR_LEASE, r->lease) != NATS_OK)) {
+                         header_set(msg, HDR_LEASE, r->lease.subject) != NATS_OK)) {
         natsMsg_Destroy(msg);
         msg = NULL;
     }
@@ -229,14 +233,14 @@ static void look_up_record(struct attempt *r)
  * and always looked up. */
 static bool may_have_ended_elsewhere(const struct attempt *r)
 {
-    return r->task.attempt > 1 || r->redelivered;
+    return r->task.attempt > 1 || r->lease.redelivered;
 }
 
 /* Taken by ingress before this dispatcher led, and by the former leader, perhaps, although a server
  * that was killed and has forgotten that sends it as if it were new. */
 static bool is_from_before(const struct attempt *r)
 {
-    return r->task.submitted < r->pool->ready_ns;
+    return r->task.submitted < r->pool->lead.ready_ns;
 }
 
 /* Its key may lie among the dead letters of those who led before, and it may itself, fed once more
@@ -244,15 +248,15 @@ static bool is_from_before(const struct attempt *r)
 static bool may_have_died_before(const struct attempt *r)
 {
     const struct pool *p = r->pool;
-    return p->dead_letters &&
-           r->task.submitted < p->ready_ns + p->dispatch->options->lease_ttl_ms * 1000000;
+    return p->lead.dead_letters &&
+           r->task.submitted < p->lead.ready_ns + p->dispatch->options->lease_ttl_ms * 1000000;
 }
 
 /* The former leader heard its ack, and may be able to record that only now. */
 static bool may_be_recorded_now(const struct attempt *r)
 {
     const struct pool *p = r->pool;
-    return is_from_before(r) && loop_now_ns(p->dispatch->loop) - p->led_ns < WAKES_NS;
+    return is_from_before(r) && loop_now_ns(p->dispatch->loop) - p->lead.since_ns < WAKES_NS;
 }
 
 /* Ended, perhaps, by what is known here: recorded, dead, or acked and about to be recorded. */
@@ -308,13 +312,13 @@ static enum dead is_dead(const struct attempt *r, const struct stored_msg *found
     /* A letter that was put back by hand looks just so, and is about to be removed. */
     bool by_hand = r->task.attempt == 1 && r->task.retried == 0 &&
                    strtoll(submitted, NULL, 10) == r->task.submitted;
-    return by_hand && !r->redelivered ? DEAD_LET_WAIT : DEAD_KEY;
+    return by_hand && !r->lease.redelivered ? DEAD_LET_WAIT : DEAD_KEY;
 }
 
 static void let_wait(struct attempt *r)
 {
     metric_add(r->pool->stats.m_put_off, 1);
-    wire_publish_text(r->pool->dispatch->wire, r->lease, "-NAK {\"delay\":2000000000}");
+    wire_publish_text(r->pool->dispatch->wire, r->lease.subject, "-NAK {\"delay\":2000000000}");
     ordered_keep(r);
     attempt_free(r);
 }

@@ -1,4 +1,5 @@
 #include "dispatch/attempt/terminations.h"
+#include "dispatch/attempt/verify.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -88,8 +89,8 @@ static void answer(struct terminations *t, struct attempt *r, bool read)
     struct termination *x = NULL;
     if (attempt_is_gone(r))
         return;
-    HASH_FIND(hh, t->known, &r->work_seq, sizeof(r->work_seq), x);
-    if (x != NULL && x->time_ns < r->epoch_ns)
+    HASH_FIND(hh, t->known, &r->hand_off.seq, sizeof(r->hand_off.seq), x);
+    if (x != NULL && x->time_ns < r->hand_off.epoch_ns)
         x = NULL; /* of an AX_WORK that was deleted */
     verify_ended_by(r, read || x != NULL, x != NULL ? x->reason : NULL);
 }

@@ -40,7 +40,4 @@ void terminations_init(struct terminations *t, struct pool *p);
  * verify_ended_by. */
 void terminations_ask(struct attempt *r);
 
-/* look.c: reason NULL: no worker terminated it. known false: it could not be told. */
-void verify_ended_by(struct attempt *r, bool known, const char *reason);
-
 #endif

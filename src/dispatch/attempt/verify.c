@@ -16,7 +16,9 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/attempt.h"
+#include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/terminations.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
@@ -33,7 +35,7 @@ static void undecided(struct attempt *r)
 static bool receipt_came(struct attempt *r)
 {
     struct pending_ack *e = NULL;
-    HASH_FIND(hh, r->pool->pending_acks, &r->work_seq, sizeof(r->work_seq), e);
+    HASH_FIND(hh, r->pool->acks.pending, &r->hand_off.seq, sizeof(r->hand_off.seq), e);
     if (e == NULL)
         return false;
     undecided(r);
@@ -102,9 +104,9 @@ static void on_stream_info(void *arg, const struct answer *a)
         return;
     /* A node that slept and still believes that it leads knows nothing of what was stored
      * meanwhile. */
-    if (!ok || (created_ns == r->epoch_ns && last_seq < r->work_seq)) {
+    if (!ok || (created_ns == r->hand_off.epoch_ns && last_seq < r->hand_off.seq)) {
         undecided(r);
-    } else if (created_ns != r->epoch_ns) {
+    } else if (created_ns != r->hand_off.epoch_ns) {
         /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off
          * again. */
         log_warn("hand-off lost with its stream, again", "task=%s pool=%s", r->task.id, p->name);
@@ -133,10 +135,11 @@ static void on_consumer_info(void *arg, const struct answer *a)
     if (attempt_is_gone(r) || receipt_came(r))
         return;
     if (ok)
-        p->ack_wait_ns = ack_wait;
+        p->consumer.ack_wait_ns = ack_wait;
     if (!ok) {
         undecided(r);
-    } else if (seq < r->work_seq || loop_now_ns(p->dispatch->loop) - r->active_ns < ack_wait) {
+    } else if (seq < r->hand_off.seq ||
+               loop_now_ns(p->dispatch->loop) - r->hand_off.active_ns < ack_wait) {
         FAULT("look.waits");
         attempt_renew(r);
         undecided(r);
@@ -185,8 +188,8 @@ static void on_still_queued(void *arg, ax_err err, const struct stored_msg *foun
 
 void verify_lease(struct attempt *r)
 {
-    r->looked_ns = loop_now_ns(r->pool->dispatch->loop);
-    if (r->work_seq != 0) {
+    r->lease.verified_ns = loop_now_ns(r->pool->dispatch->loop);
+    if (r->hand_off.seq != 0) {
         verify_start(r);
         return;
     }
@@ -199,7 +202,7 @@ void verify_lease(struct attempt *r)
 void verify_start(struct attempt *r)
 {
     r->state = ATTEMPT_VERIFYING;
-    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->work_seq, WAIT_MS,
+    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_WORK, NULL, r->hand_off.seq, WAIT_MS,
                      on_work_message, r) != AX_OK)
         undecided(r);
 }

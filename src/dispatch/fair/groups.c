@@ -28,7 +28,7 @@ static bool has_room(const struct group *g)
 
 static bool answers_are_due(struct group *g, int64_t now)
 {
-    return unanswered_are_due(&g->unanswered, &g->bucket, g->pool->answer_ns, now);
+    return unanswered_are_due(&g->unanswered, &g->bucket, g->pool->flow.answer_ns, now);
 }
 
 /* Into the ring or out of it, as it stands now. */
@@ -119,7 +119,7 @@ static struct group *get(struct pool *p, const char *name)
     /* What it has started before we led we do not know, so its bucket was empty then, as the
      * pool's; that of one that is not here for want of tasks has become full since. */
     g->idle_ns = now_ns(g);
-    bucket_init(&g->bucket, s->group_rate, s->group_burst, p->led_ns);
+    bucket_init(&g->bucket, s->group_rate, s->group_burst, p->lead.since_ns);
     HASH_ADD_STR(p->groups, name, g);
     return g;
 }
@@ -180,7 +180,7 @@ bool groups_join(struct attempt *r, const char *name)
         return false;
     }
     l->attempts++;
-    r->group = g;
+    r->turn.group = g;
     g->attempts++;
     r->queue->grouped++;
     return true;
@@ -188,13 +188,13 @@ bool groups_join(struct attempt *r, const char *name)
 
 void groups_leave(struct attempt *r)
 {
-    struct group *g = r->group;
+    struct group *g = r->turn.group;
     if (g == NULL)
         return;
     groups_use_token(r);
     groups_ended(r);
     ordered_leave(r);
-    r->group = NULL;
+    r->turn.group = NULL;
     group_queue_of(g, r->queue)->attempts--;
     r->queue->grouped--;
     if (--g->attempts == 0) {
@@ -207,7 +207,7 @@ void groups_lead(struct pool *p)
 {
     struct group *g, *tmp;
     HASH_ITER(hh, p->groups, g, tmp)
-        bucket_init(&g->bucket, p->settings.group_rate, p->settings.group_burst, p->led_ns);
+        bucket_init(&g->bucket, p->settings.group_rate, p->settings.group_burst, p->lead.since_ns);
 }
 
 void groups_settings(struct pool *p)
@@ -229,26 +229,26 @@ void groups_settings(struct pool *p)
 
 void group_queue_add(struct attempt *r, bool front)
 {
-    struct group_queue *l = r->group != NULL ? group_queue_of(r->group, r->queue)
-                                             : &r->queue->plain;
-    r->group_queue = l;
-    r->group_prev = front ? NULL : l->tail;
-    r->group_next = front ? l->head : NULL;
-    *(r->group_prev != NULL ? &r->group_prev->group_next : &l->head) = r;
-    *(r->group_next != NULL ? &r->group_next->group_prev : &l->tail) = r;
+    struct group_queue *l = r->turn.group != NULL ? group_queue_of(r->turn.group, r->queue)
+                                                  : &r->queue->plain;
+    r->turn.queue = l;
+    r->turn.prev = front ? NULL : l->tail;
+    r->turn.next = front ? l->head : NULL;
+    *(r->turn.prev != NULL ? &r->turn.prev->turn.next : &l->head) = r;
+    *(r->turn.next != NULL ? &r->turn.next->turn.prev : &l->tail) = r;
     l->waiting++;
     settle(l);
 }
 
 void group_queue_remove(struct attempt *r)
 {
-    struct group_queue *l = r->group_queue;
+    struct group_queue *l = r->turn.queue;
     if (l == NULL)
         return;
-    *(r->group_prev != NULL ? &r->group_prev->group_next : &l->head) = r->group_next;
-    *(r->group_next != NULL ? &r->group_next->group_prev : &l->tail) = r->group_prev;
-    r->group_queue = NULL;
-    r->group_prev = r->group_next = NULL;
+    *(r->turn.prev != NULL ? &r->turn.prev->turn.next : &l->head) = r->turn.next;
+    *(r->turn.next != NULL ? &r->turn.next->turn.prev : &l->tail) = r->turn.prev;
+    r->turn.queue = NULL;
+    r->turn.prev = r->turn.next = NULL;
     l->waiting--;
     if (l->head == NULL)
         settle(l);
@@ -264,32 +264,32 @@ struct attempt *group_queue_next(const struct queue *q)
 
 void group_queue_take(struct attempt *r)
 {
-    struct group *g = r->group;
-    turns_take(&r->queue->turns, &r->group_queue->turn);
+    struct group *g = r->turn.group;
+    turns_take(&r->queue->turns, &r->turn.queue->turn);
     group_queue_remove(r);
     if (g == NULL)
         return;
-    r->group_token = bucket_take(&g->bucket, now_ns(g)) != 0;
-    g->unanswered.count += r->group_token;
+    r->turn.token = bucket_take(&g->bucket, now_ns(g)) != 0;
+    g->unanswered.count += r->turn.token;
     groups_began(r);
 }
 
 void groups_began(struct attempt *r)
 {
-    struct group *g = r->group;
-    if (g == NULL || r->group_counted)
+    struct group *g = r->turn.group;
+    if (g == NULL || r->turn.counted)
         return;
-    r->group_counted = true;
+    r->turn.counted = true;
     g->running++;
     settle_all(g);
 }
 
 void groups_ended(struct attempt *r)
 {
-    struct group *g = r->group;
-    if (g == NULL || !r->group_counted)
+    struct group *g = r->turn.group;
+    if (g == NULL || !r->turn.counted)
         return;
-    r->group_counted = false;
+    r->turn.counted = false;
     bool was_full = !has_room(g);
     g->running--;
     if (was_full)
@@ -298,10 +298,10 @@ void groups_ended(struct attempt *r)
 
 void groups_use_token(struct attempt *r)
 {
-    struct group *g = r->group;
-    if (g == NULL || !r->group_token)
+    struct group *g = r->turn.group;
+    if (g == NULL || !r->turn.token)
         return;
-    r->group_token = false;
+    r->turn.token = false;
     g->unanswered.count--;
     if (g->unanswered.since_ns != 0 && !answers_are_due(g, now_ns(g))) {
         settle_all(g);
@@ -311,8 +311,8 @@ void groups_use_token(struct attempt *r)
 
 void groups_return(struct attempt *r)
 {
-    struct group *g = r->group;
-    if (g == NULL || !r->group_token)
+    struct group *g = r->turn.group;
+    if (g == NULL || !r->turn.token)
         return;
     bucket_return(&g->bucket);
     groups_use_token(r);

@@ -20,6 +20,7 @@
 #include "dispatch/rate/unanswered.h"
 #include "task/names.h"
 
+struct order_slot;
 struct pool;
 struct queue;
 struct attempt;
@@ -52,6 +53,17 @@ struct group {
     struct group_queue *queues; /* one for each priority in which it has had a task */
     struct loop_timer timer;    /* a token, or the bucket is full */
     UT_hash_handle hh;
+};
+
+/* An attempt's place in line: groups.c, and ordered.c for slot and released. */
+struct attempt_turn {
+    struct group *group;       /* NULL: it names none */
+    bool counted;              /* counts as running in group->running */
+    bool token;                /* holds a token of the group's bucket */
+    struct group_queue *queue; /* staged: where it waits for its turn, by prev and next */
+    struct attempt *prev, *next;
+    struct order_slot *slot; /* of an ordered task: in the order of its group */
+    bool released;           /* it has had its turn there */
 };
 
 /* Its line in this queue; NULL: it has had no task there. */

@@ -7,6 +7,7 @@
 
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/groups.h"
+#include "dispatch/fair/occupancy.h"
 #include "dispatch/pool/pool.h"
 #include "task/congestion.h"
 
@@ -65,7 +66,7 @@ static void on_timer(void *arg)
         if (q->congested_until_ns <= now)
             continue;
         pressed = true;
-        if (p->ready && !p->resting && queue_holds_all(q))
+        if (p->lead.ready && !p->lead.resting && queue_holds_all(q))
             tell(q);
     }
     if (pressed)
@@ -74,7 +75,7 @@ static void on_timer(void *arg)
 
 void occupancy_on_refused(struct pool *p, const char *priority)
 {
-    struct queue *q = p->led ? queue_of(p, priority) : NULL;
+    struct queue *q = p->lead.led ? queue_of(p, priority) : NULL;
     if (q == NULL)
         return;
     q->congested_until_ns = loop_now_ns(p->dispatch->loop) + CONGESTED_NS;

@@ -77,7 +77,7 @@ static struct order_slot *put_slot(struct group_queue *l, uint64_t seq, bool ret
         HASH_ADD(hh, q->slots, seq, sizeof(s->seq), s);
         link_slot(s);
     }
-    s->rebuild = q->pool->rebuilds;
+    s->rebuild = q->pool->order.rebuilds;
     return s;
 }
 
@@ -115,7 +115,7 @@ static void block(struct group_queue *l, const char *id, bool again)
         b->ended = false;
         l->blocking++;
     }
-    b->rebuild = l->queue->pool->rebuilds;
+    b->rebuild = l->queue->pool->order.rebuilds;
 }
 
 static void unblock(struct group_queue *l, const char *id)
@@ -124,7 +124,7 @@ static void unblock(struct group_queue *l, const char *id)
     if (b == NULL || b->ended)
         return;
     l->blocking--;
-    if (l->queue->pool->rebuild != NULL) {
+    if (l->queue->pool->order.rebuild != NULL) {
         b->ended = true;
         return;
     }
@@ -138,13 +138,13 @@ static void let_go(struct group_queue *l)
 {
     struct pool *p = l->queue->pool;
     struct order_slot *s = l->first;
-    if (!p->order_known || l->released > 0 || s == NULL || s->run == NULL ||
+    if (!p->order.known || l->released > 0 || s == NULL || s->run == NULL ||
         s->run->state != ATTEMPT_STAGED)
         return;
     struct pending_retry *b = find_pending_retry(l, s->run->task.id);
     if (l->blocking > 0 && (b == NULL || b->ended))
         return;
-    s->run->released = true;
+    s->run->turn.released = true;
     l->released++;
     group_queue_add(s->run, false);
     pool_pump(p);
@@ -161,7 +161,7 @@ static void let_all_go(struct pool *p)
 
 bool ordered_join(struct attempt *r, bool running)
 {
-    struct group_queue *l = group_queue_of(r->group, r->queue);
+    struct group_queue *l = group_queue_of(r->turn.group, r->queue);
     struct order_slot *s = put_slot(l, r->queue_seq, r->task.attempt > 1);
     if (s == NULL)
         return false;
@@ -170,32 +170,32 @@ bool ordered_join(struct attempt *r, bool running)
         link_slot(s);
     }
     s->run = r;
-    r->slot = s;
+    r->turn.slot = s;
     l->stuck_ns = loop_now_ns(r->pool->dispatch->loop);
     if (running) {
-        r->released = true;
+        r->turn.released = true;
         l->released++;
     }
-    if (!r->pool->order_known && r->pool->rebuild == NULL)
+    if (!r->pool->order.known && r->pool->order.rebuild == NULL)
         start_rebuild(r->pool);
     return true;
 }
 
 void ordered_leave(struct attempt *r)
 {
-    struct order_slot *s = r->slot;
+    struct order_slot *s = r->turn.slot;
     if (s == NULL)
         return;
     struct group_queue *l = s->group_queue;
-    r->slot = NULL;
-    if (r->released)
+    r->turn.slot = NULL;
+    if (r->turn.released)
         l->released--;
-    if (r->next_attempt)
+    if (r->end.next_attempt)
         block(l, r->task.id, true);
     else
         unblock(l, r->task.id);
     s->run = NULL;
-    if (r->pool->rebuild != NULL) {
+    if (r->pool->order.rebuild != NULL) {
         unlink_slot(s);
         s->ended = true;
     } else {
@@ -207,22 +207,22 @@ void ordered_leave(struct attempt *r)
 
 void ordered_keep(struct attempt *r)
 {
-    struct order_slot *s = r->slot;
+    struct order_slot *s = r->turn.slot;
     if (s == NULL)
         return;
-    if (r->released)
+    if (r->turn.released)
         s->group_queue->released--;
-    r->released = false;
+    r->turn.released = false;
     s->run = NULL;
-    r->slot = NULL;
+    r->turn.slot = NULL;
     s->group_queue->stuck_ns = loop_now_ns(r->pool->dispatch->loop);
 }
 
 bool ordered_holds(struct attempt *r)
 {
-    if (r->slot == NULL || r->released)
+    if (r->turn.slot == NULL || r->turn.released)
         return false;
-    let_go(r->slot->group_queue);
+    let_go(r->turn.slot->group_queue);
     return true;
 }
 
@@ -267,14 +267,14 @@ static void tidy(struct pool *p)
     struct pending_retry *b, *another;
     for (int i = 0; i < p->queue_count; i++) {
         HASH_ITER(hh, p->queues[i]->slots, s, other) {
-            if (s->ended || (s->run == NULL && s->rebuild != p->rebuilds))
+            if (s->ended || (s->run == NULL && s->rebuild != p->order.rebuilds))
                 free_slot(s);
         }
     }
     HASH_ITER(hh, p->groups, g, next) {
         for (struct group_queue *l = g->queues; l != NULL; l = l->next) {
             HASH_ITER(hh, l->pending_retries, b, another) {
-                if (!b->ended && b->rebuild == p->rebuilds)
+                if (!b->ended && b->rebuild == p->order.rebuilds)
                     continue;
                 l->blocking -= !b->ended;
                 HASH_DEL(l->pending_retries, b);
@@ -294,13 +294,13 @@ static void read_next(struct rebuild *s)
     const char *stream = STREAM_LATER;
     struct reader_events events = {on_message, on_end, s};
     if (s->next > p->queue_count) {
-        p->rebuild = NULL;
+        p->order.rebuild = NULL;
         free(s);
         tidy(p);
-        if (p->order_invalid)
+        if (p->order.invalid)
             start_rebuild(p);
         else
-            p->order_known = true;
+            p->order.known = true;
         let_all_go(p);
         return;
     }
@@ -313,9 +313,9 @@ static void read_next(struct rebuild *s)
     }
     s->next++;
     if (reader_start(&s->reader, d->pipeline, d->loop, stream, filter, 1, &events) != AX_OK) {
-        p->rebuild = NULL;
+        p->order.rebuild = NULL;
         free(s);
-        loop_timer_start(d->loop, &p->rebuild_timer, REBUILD_AGAIN_MS, on_rebuild_timer, p);
+        loop_timer_start(d->loop, &p->order.timer, REBUILD_AGAIN_MS, on_rebuild_timer, p);
     }
 }
 
@@ -325,25 +325,25 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
     struct rebuild *s = arg;
     s->reader = NULL;
     if (err != AX_OK)
-        s->pool->order_invalid = true;
+        s->pool->order.invalid = true;
     read_next(s);
 }
 
 static void on_rebuild_timer(void *arg)
 {
     struct pool *p = arg;
-    struct rebuild *s = p->ready && p->rebuild == NULL ? calloc(1, sizeof(*s)) : NULL;
+    struct rebuild *s = p->lead.ready && p->order.rebuild == NULL ? calloc(1, sizeof(*s)) : NULL;
     if (s == NULL) {
-        if (p->led && p->rebuild == NULL) {
-            loop_timer_start(p->dispatch->loop, &p->rebuild_timer, REBUILD_AGAIN_MS,
-                             on_rebuild_timer, p);
+        if (p->lead.led && p->order.rebuild == NULL) {
+            loop_timer_start(p->dispatch->loop, &p->order.timer, REBUILD_AGAIN_MS, on_rebuild_timer,
+                             p);
         }
         return;
     }
     s->pool = p;
-    p->rebuild = s;
-    p->rebuilds++;
-    p->order_invalid = false;
+    p->order.rebuild = s;
+    p->order.rebuilds++;
+    p->order.invalid = false;
     read_next(s);
 }
 
@@ -351,21 +351,21 @@ static void on_rebuild_timer(void *arg)
  * from there to AX_LATER. */
 static void start_rebuild(struct pool *p)
 {
-    if (!loop_timer_is_running(&p->rebuild_timer)) {
-        loop_timer_start(p->dispatch->loop, &p->rebuild_timer,
-                         p->rebuilds == p->led_rebuilds ? 0 : REBUILD_AGAIN_MS, on_rebuild_timer,
-                         p);
+    if (!loop_timer_is_running(&p->order.timer)) {
+        loop_timer_start(p->dispatch->loop, &p->order.timer,
+                         p->order.rebuilds == p->order.led_rebuilds ? 0 : REBUILD_AGAIN_MS,
+                         on_rebuild_timer, p);
     }
 }
 
 void ordered_invalidate(struct queue *q)
 {
     struct pool *p = q->pool;
-    if (!p->order_known && p->rebuild == NULL)
+    if (!p->order.known && p->order.rebuild == NULL)
         return; /* it is not known anyway */
-    p->order_known = false;
-    p->order_invalid = true;
-    if (p->rebuild == NULL)
+    p->order.known = false;
+    p->order.invalid = true;
+    if (p->order.rebuild == NULL)
         start_rebuild(p);
 }
 
@@ -382,17 +382,17 @@ void ordered_forget(struct pool *p)
     struct group *g, *next;
     struct order_slot *s, *other;
     struct pending_retry *b, *another;
-    loop_timer_stop(p->dispatch->loop, &p->rebuild_timer);
-    if (p->rebuild != NULL) {
-        reader_cancel(p->rebuild->reader);
-        free(p->rebuild);
-        p->rebuild = NULL;
+    loop_timer_stop(p->dispatch->loop, &p->order.timer);
+    if (p->order.rebuild != NULL) {
+        reader_cancel(p->order.rebuild->reader);
+        free(p->order.rebuild);
+        p->order.rebuild = NULL;
     }
-    p->order_known = p->order_invalid = false;
+    p->order.known = p->order.invalid = false;
     for (int i = 0; i < p->queue_count; i++) {
         HASH_ITER(hh, p->queues[i]->slots, s, other) {
             if (s->run != NULL)
-                s->run->slot = NULL;
+                s->run->turn.slot = NULL;
             free_slot(s);
         }
     }
@@ -426,8 +426,9 @@ static struct group_queue *line_of(const struct check *c)
     struct queue *q = queue_of(p, c->priority);
     struct group *g = NULL;
     HASH_FIND_STR(p->groups, c->group, g);
-    return p->led && p->led_rebuilds == c->leading && q != NULL && g != NULL ? group_queue_of(g, q)
-                                                                             : NULL;
+    return p->lead.led && p->order.led_rebuilds == c->leading && q != NULL && g != NULL
+               ? group_queue_of(g, q)
+               : NULL;
 }
 
 static void conclude(struct check *c, bool gone)
@@ -435,7 +436,7 @@ static void conclude(struct check *c, bool gone)
     struct group_queue *l = line_of(c);
     struct attempt *r = NULL;
     struct order_slot *s = NULL;
-    c->pool->checks--;
+    c->pool->order.checks--;
     if (l != NULL && gone && c->id[0] != '\0') {
         HASH_FIND(by_id, c->pool->by_id, c->id, strlen(c->id), r);
         if (r == NULL)
@@ -479,7 +480,7 @@ static void check(struct group_queue *l)
     if (c == NULL)
         return;
     c->pool = p;
-    c->leading = p->led_rebuilds;
+    c->leading = p->order.led_rebuilds;
     snprintf(c->priority, sizeof(c->priority), "%s", l->queue->priority);
     snprintf(c->group, sizeof(c->group), "%s", l->group->name);
     HASH_ITER(hh, l->pending_retries, b, next) {
@@ -498,20 +499,20 @@ static void check(struct group_queue *l)
     if (err != AX_OK)
         free(c);
     else
-        p->checks++;
+        p->order.checks++;
 }
 
 void ordered_tick(struct pool *p)
 {
     struct group *g, *next;
     int64_t now = loop_now_ns(p->dispatch->loop);
-    if (!p->order_known)
+    if (!p->order.known)
         return;
     HASH_ITER(hh, p->groups, g, next) {
         for (struct group_queue *l = g->queues; l != NULL; l = l->next) {
             bool stuck = l->released == 0 &&
                          (l->blocking > 0 || (l->first != NULL && l->first->run == NULL));
-            if (stuck && now - l->stuck_ns >= CHECK_NS && p->checks < CHECKS_MAX) {
+            if (stuck && now - l->stuck_ns >= CHECK_NS && p->order.checks < CHECKS_MAX) {
                 l->stuck_ns = now;
                 check(l);
             }

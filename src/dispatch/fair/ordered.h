@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "bus/loop.h"
 #include "task/names.h"
 
 struct group_queue;
 struct pool;
 struct queue;
+struct rebuild;
 struct attempt;
 
 /* A queue message of an ordered task that has not ended. */
@@ -36,11 +38,21 @@ struct pending_retry {
     UT_hash_handle hh; /* line->pending_retries */
 };
 
+/* What is known of the order in a pool; zero-initialise. ordered.c. */
+struct pool_order {
+    bool known;                      /* of all that waits and is ordered */
+    bool invalid;                    /* it changed while it was being rebuilt */
+    struct rebuild *rebuild;         /* under way */
+    uint32_t rebuilds, led_rebuilds; /* begun; at the time we began to lead */
+    struct loop_timer timer;
+    int checks; /* under way */
+};
+
 /* r, of an ordered task, has arrived or was found in AX_WORK (running); its group is set. False:
  * out of memory. */
 bool ordered_join(struct attempt *r, bool running);
-/* r is over and its queue message gone. r->next_attempt: a retry was written. No-op for a task that
- * is not ordered. */
+/* r is over and its queue message gone. r->end.next_attempt: a retry was written. No-op for a task
+ * that is not ordered. */
 void ordered_leave(struct attempt *r);
 /* r is over, but its queue message is still there and comes again: its place is kept. */
 void ordered_keep(struct attempt *r);

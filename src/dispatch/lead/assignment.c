@@ -195,7 +195,7 @@ static void rebalance(struct dispatch *d, int64_t now)
         return;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
         if (p->leadership.state == LEADERSHIP_HELD &&
-            (least == NULL || p->inflight < least->inflight))
+            (least == NULL || p->flow.inflight < least->flow.inflight))
             least = p;
     }
     if (least == NULL)

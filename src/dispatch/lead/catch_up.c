@@ -102,7 +102,7 @@ ax_err catch_up_when_done(struct dispatch *d, void (*cb)(void *arg), void *arg)
 
 bool catch_up_suffices(const struct pool *p)
 {
-    return p->dispatch->catch_up.done >= p->catch_up_need;
+    return p->dispatch->catch_up.done >= p->lead.catch_up_need;
 }
 
 void catch_up_tick(struct dispatch *d, int64_t now, bool others)

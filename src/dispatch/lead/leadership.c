@@ -44,7 +44,7 @@ static void lose(struct leadership *l, const char *why)
 {
     log_warn("lease lost", "pool=%s why=\"%s\" holder=%s", l->pool->name, why, l->stored.holder);
     l->known = false;
-    metric_add(l->pool->m_leases_lost, 1);
+    metric_add(l->pool->count.leases_lost, 1);
     set_state(l, LEADERSHIP_NONE);
     pool_abandon(l->pool);
 }

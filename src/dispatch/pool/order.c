@@ -31,10 +31,11 @@ struct attempt *order_next(struct pool *p)
             continue;
         if (top == NULL)
             top = q;
-        else if (lower == NULL || next->lease_ns < group_queue_next(lower)->lease_ns)
+        else if (lower == NULL ||
+                 next->lease.renewed_ns < group_queue_next(lower)->lease.renewed_ns)
             lower = q; /* of the lower ones, the one that has waited longest */
     }
-    if (lower != NULL && p->share_credit >= 1)
+    if (lower != NULL && p->flow.share_credit >= 1)
         return group_queue_next(lower);
     return top != NULL ? group_queue_next(top) : NULL;
 }
@@ -52,9 +53,9 @@ void order_taken(struct pool *p, const struct attempt *r)
             lower_waits = true;
     }
     if (!was_top)
-        p->share_credit -= 1;
+        p->flow.share_credit -= 1;
     else if (!lower_waits)
-        p->share_credit = 0; /* the lowest with tasks was served in its turn: nobody starves */
-    else if (p->share_credit < 1)
-        p->share_credit += p->settings.share;
+        p->flow.share_credit = 0; /* the lowest with tasks was served in its turn: nobody starves */
+    else if (p->flow.share_credit < 1)
+        p->flow.share_credit += p->settings.share;
 }

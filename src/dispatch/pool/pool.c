@@ -1,4 +1,8 @@
 #include "dispatch/pool/pool.h"
+#include "dispatch/attempt/adopt.h"
+#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/hand_off.h"
+#include "dispatch/attempt/verify.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -33,9 +37,9 @@ static void on_pump_timer(void *arg)
 static void refill(struct pool *p)
 {
     int64_t now = loop_now_ns(p->dispatch->loop);
-    int64_t ready = demand_grantable(&p->demand, p->settings.batch, STAGE_MAX, now);
-    if (ready < p->peak)
-        ready = p->peak;
+    int64_t ready = demand_grantable(&p->flow.demand, p->settings.batch, STAGE_MAX, now);
+    if (ready < p->flow.peak)
+        ready = p->flow.peak;
     ready = ready < 1 ? 1 : ready > STAGE_MAX ? STAGE_MAX : ready;
     for (int i = 0; i < p->queue_count; i++) {
         struct queue *q = p->queues[i];
@@ -50,35 +54,35 @@ static void refill(struct pool *p)
 
 static bool answers_are_due(struct pool *p, int64_t now)
 {
-    return unanswered_are_due(&p->unanswered, &p->bucket, p->answer_ns, now);
+    return unanswered_are_due(&p->flow.unanswered, &p->flow.bucket, p->flow.answer_ns, now);
 }
 
 static void pump(void *arg)
 {
     struct pool *p = arg;
     struct dispatch *d = p->dispatch;
-    if (!p->ready || p->resting ||
+    if (!p->lead.ready || p->lead.resting ||
         !catch_up_suffices(p)) /* "not done" counts only when all records are known */
         return;
     /* whether there is any demand or not: tokens may come again */
     answers_are_due(p, loop_now_ns(d->loop));
     while (!p->paused && adapt_has_room(p) && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
         int64_t now = loop_now_ns(d->loop);
-        struct pull *pull = demand_next(&p->demand, p->settings.batch, now);
+        struct pull *pull = demand_next(&p->flow.demand, p->settings.batch, now);
         struct attempt *r = pull != NULL ? order_next(p) : NULL;
         if (r == NULL) {
             p->stats.held_by_groups = pull != NULL;
             if (pull != NULL && order_is_refilling(p)) {
-                loop_timer_start_ns(d->loop, &p->pump_timer, ORDER_REFILL_WAIT_NS, on_pump_timer,
+                loop_timer_start_ns(d->loop, &p->flow.timer, ORDER_REFILL_WAIT_NS, on_pump_timer,
                                     p);
             }
             break;
         }
         if (answers_are_due(p, now))
             break;
-        if (!bucket_take(&p->bucket, now)) {
+        if (!bucket_take(&p->flow.bucket, now)) {
             p->stats.short_of_tokens = true;
-            loop_timer_start_ns(d->loop, &p->pump_timer, bucket_wait_ns(&p->bucket, now),
+            loop_timer_start_ns(d->loop, &p->flow.timer, bucket_wait_ns(&p->flow.bucket, now),
                                 on_pump_timer, p);
             break;
         }
@@ -88,15 +92,15 @@ static void pump(void *arg)
         queue_unstage(r);
         if (r->queue->staged == 0)
             r->queue->behind_ns = now;
-        demand_take(&p->demand, pull);
-        r->pull = pull;
-        r->token = true;
-        r->token_ns = now;
-        p->unanswered.count++;
-        r->counted = true;
-        p->inflight++;
-        if (p->inflight > p->peak)
-            p->peak = p->inflight;
+        demand_take(&p->flow.demand, pull);
+        r->hand_off.pull = pull;
+        r->hand_off.token = true;
+        r->hand_off.token_ns = now;
+        p->flow.unanswered.count++;
+        r->hand_off.counted = true;
+        p->flow.inflight++;
+        if (p->flow.inflight > p->flow.peak)
+            p->flow.peak = p->flow.inflight;
         hand_off_start(r);
         if (r->state == ATTEMPT_STAGED) /* put back: its timer brings us here again */
             break;
@@ -106,16 +110,16 @@ static void pump(void *arg)
 
 void pool_pump(struct pool *p)
 {
-    loop_do_later(p->dispatch->loop, &p->pump, pump, p);
+    loop_do_later(p->dispatch->loop, &p->flow.pump, pump, p);
 }
 
 /* ---- what workers say ---- */
 
 void pool_on_pull(struct pool *p, const struct pull_request *r)
 {
-    if (!p->led)
+    if (!p->lead.led)
         return;
-    demand_add(&p->demand, r, p->settings.batch, loop_now_ns(p->dispatch->loop));
+    demand_add(&p->flow.demand, r, p->settings.batch, loop_now_ns(p->dispatch->loop));
     pool_pump(p);
 }
 
@@ -123,15 +127,15 @@ void pool_on_pull(struct pool *p, const struct pull_request *r)
 
 static void set_paused(struct pool *p)
 {
-    bool paused = p->settings.paused || p->consumer_paused;
+    bool paused = p->settings.paused || p->consumer.paused;
     if (paused != p->paused) {
         log_info(paused ? "pool paused" : "pool goes on", "pool=%s by=%s", p->name,
                  p->settings.paused   ? "settings"
-                 : p->consumer_paused ? "consumer"
+                 : p->consumer.paused ? "consumer"
                                       : "none");
     }
     p->paused = paused;
-    metric_set(p->m_paused, paused);
+    metric_set(p->count.paused, paused);
 }
 
 /* ---- leases and the consumer's info ---- */
@@ -139,7 +143,7 @@ static void set_paused(struct pool *p)
 static void tend_staged(struct queue *q, int64_t now, int64_t every_ns)
 {
     for (struct attempt *r = q->staged_head; r != NULL; r = r->next) {
-        if (now - r->lease_ns >= every_ns)
+        if (now - r->lease.renewed_ns >= every_ns)
             attempt_renew(r);
     }
 }
@@ -150,18 +154,19 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
 {
     struct pool *p = q->pool;
     struct attempt *r, *tmp;
-    bool informed = now - p->info_ns < INFO_EVERY_NS;
+    bool informed = now - p->consumer.told_ns < INFO_EVERY_NS;
     HASH_ITER(by_seq, q->attempts, r, tmp) {
         if (r->state == ATTEMPT_LOST)
             q->expired_leases++;
         else if (r->state != ATTEMPT_RUNNING)
             continue;
-        else if (informed && r->work_seq > p->delivered_seq && now - r->lease_ns >= every_ns)
+        else if (informed && r->hand_off.seq > p->consumer.delivered_seq &&
+                 now - r->lease.renewed_ns >= every_ns)
             attempt_renew(r);
-        else if (now - r->lease_ns > p->ack_wait_ns + MARGIN_NS) {
-            int64_t overdue_ns = 2 * p->ack_wait_ns + MARGIN_NS;
+        else if (now - r->lease.renewed_ns > p->consumer.ack_wait_ns + MARGIN_NS) {
+            int64_t overdue_ns = 2 * p->consumer.ack_wait_ns + MARGIN_NS;
             q->expired_leases++;
-            if (now - r->lease_ns > overdue_ns && now - r->looked_ns > overdue_ns)
+            if (now - r->lease.renewed_ns > overdue_ns && now - r->lease.verified_ns > overdue_ns)
                 verify_lease(r);
         }
     }
@@ -175,29 +180,29 @@ static bool is_busy(const struct pool *p)
         if (p->queues[i]->staged > 0)
             return true;
     }
-    return p->inflight > 0 || p->demand.count > 0;
+    return p->flow.inflight > 0 || p->flow.demand.count > 0;
 }
 
 void pool_tick(struct pool *p)
 {
     int64_t now = loop_now_ns(p->dispatch->loop);
-    int64_t every_ns = p->ack_wait_ns / RENEWALS_PER_LEASE;
-    if (!p->ready)
+    int64_t every_ns = p->consumer.ack_wait_ns / RENEWALS_PER_LEASE;
+    if (!p->lead.ready)
         return;
     for (int i = 0; i < p->queue_count; i++) {
         p->queues[i]->expired_leases = 0;
         tend_staged(p->queues[i], now, every_ns);
         tend_running(p->queues[i], now, every_ns);
     }
-    p->peak -= (p->peak - p->inflight) / 8 + (p->peak > p->inflight);
-    metric_set(p->m_inflight, p->inflight);
+    p->flow.peak -= (p->flow.peak - p->flow.inflight) / 8 + (p->flow.peak > p->flow.inflight);
+    metric_set(p->count.inflight, p->flow.inflight);
     adapt_tick(p);
     pool_stats_tick(p);
     ordered_tick(p);
-    metric_set(p->m_groups, HASH_COUNT(p->groups));
-    if (now - p->info_ns >= (is_busy(p) ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
+    metric_set(p->count.groups, HASH_COUNT(p->groups));
+    if (now - p->consumer.told_ns >= (is_busy(p) ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
         pool_read_info(p);
-    if (HASH_CNT(by_id, p->by_id) == 0 && now - p->swept_ns >= SWEEP_EVERY_NS)
+    if (HASH_CNT(by_id, p->by_id) == 0 && now - p->lead.swept_ns >= SWEEP_EVERY_NS)
         adopt_sweep(p);
     pool_pump(p);
 }
@@ -212,27 +217,27 @@ static void on_info(void *arg, const struct answer *a)
     int64_t now = loop_now_ns(p->dispatch->loop);
     int64_t ts_ns;
     const char *ts = json_string_value(json_object_get(root, "ts"));
-    p->info_pending = false;
+    p->consumer.asking = false;
     if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
-        clock_learn_answer(&p->dispatch->clock, ts_ns, p->info_asked_ns);
+        clock_learn_answer(&p->dispatch->clock, ts_ns, p->consumer.asked_ns);
     if (config == NULL) {
         dispatch_kick(p->dispatch); /* no such consumer, or no leader */
     } else {
         int64_t max = json_integer_value(json_object_get(config, "max_ack_pending"));
-        p->max_ack_pending = max > 0 ? max : INT64_MAX;
-        p->ack_wait_ns = json_integer_value(json_object_get(config, "ack_wait"));
-        p->delivered_seq = (uint64_t)json_integer_value(
+        p->consumer.max_ack_pending = max > 0 ? max : INT64_MAX;
+        p->consumer.ack_wait_ns = json_integer_value(json_object_get(config, "ack_wait"));
+        p->consumer.delivered_seq = (uint64_t)json_integer_value(
             json_object_get(json_object_get(root, "delivered"), "stream_seq"));
         if (json_integer_value(json_object_get(config, "max_deliver")) != 1)
             dispatch_kick(p->dispatch);
-        if (p->demand.changes == p->info_changes) {
-            demand_reconcile(&p->demand, json_integer_value(json_object_get(root, "num_waiting")),
-                             json_integer_value(json_object_get(root, "num_pending")),
-                             p->settings.batch, now);
+        if (p->flow.demand.changes == p->consumer.changes) {
+            demand_reconcile(
+                &p->flow.demand, json_integer_value(json_object_get(root, "num_waiting")),
+                json_integer_value(json_object_get(root, "num_pending")), p->settings.batch, now);
         }
-        p->consumer_paused = json_is_true(json_object_get(root, "paused"));
+        p->consumer.paused = json_is_true(json_object_get(root, "paused"));
         set_paused(p);
-        p->info_ns = now;
+        p->consumer.told_ns = now;
     }
     json_decref(root);
     pool_pump(p);
@@ -241,13 +246,13 @@ static void on_info(void *arg, const struct answer *a)
 void pool_read_info(struct pool *p)
 {
     char api[128];
-    if (p->info_pending)
+    if (p->consumer.asking)
         return;
     snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
-    p->info_changes = p->demand.changes;
-    p->info_asked_ns = loop_now_ns(p->dispatch->loop);
-    p->info_pending = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info,
-                                       p) == AX_OK;
+    p->consumer.changes = p->flow.demand.changes;
+    p->consumer.asked_ns = loop_now_ns(p->dispatch->loop);
+    p->consumer.asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS,
+                                          on_info, p) == AX_OK;
 }
 
 /* ---- life ---- */
@@ -256,32 +261,34 @@ static void add_metrics(struct pool *p)
 {
     char labels[64];
     snprintf(labels, sizeof(labels), "pool=\"%s\"", p->name);
-#define COUNTER(field, name, help) p->field = metrics_get(METRIC_COUNTER, name, help, labels)
-    COUNTER(m_handed, "ax_handed_off_total", "Attempts handed to workers.");
-    COUNTER(m_done, "ax_done_total", "Tasks finished.");
-    COUNTER(m_retried, "ax_retried_total", "Further attempts scheduled.");
-    COUNTER(m_timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
-    COUNTER(m_overran, "ax_overran_total",
+#define COUNTER(field, name, help) p->count.field = metrics_get(METRIC_COUNTER, name, help, labels)
+    COUNTER(handed, "ax_handed_off_total", "Attempts handed to workers.");
+    COUNTER(done, "ax_done_total", "Tasks finished.");
+    COUNTER(retried, "ax_retried_total", "Further attempts scheduled.");
+    COUNTER(timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
+    COUNTER(overran, "ax_overran_total",
             "Attempts ended because they ran longer than their Ax-Timeout.");
-    COUNTER(m_naks, "ax_naks_total", "Attempts the worker gave back.");
-    COUNTER(m_duplicates, "ax_duplicates_dropped_total",
+    COUNTER(naks, "ax_naks_total", "Attempts the worker gave back.");
+    COUNTER(duplicates, "ax_duplicates_dropped_total",
             "Tasks dropped before their start: done before.");
-    COUNTER(m_late, "ax_late_acks_total", "Acks of superseded attempts that were honoured.");
-    COUNTER(m_lapsed, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
-    COUNTER(m_leases_lost, "ax_leases_lost_total",
+    COUNTER(superseded_acks, "ax_late_acks_total",
+            "Acks of superseded attempts that were honoured.");
+    COUNTER(leases_expired, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
+    COUNTER(leases_lost, "ax_leases_lost_total",
             "Times that the lease of a pool was lost while it was led.");
-    p->m_queue_seconds = metrics_get(METRIC_HISTOGRAM, "ax_queue_seconds",
-                                     "From the task's entry into its queue to its hand-off.",
-                                     labels);
-    p->m_run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds",
-                                   "From an attempt's hand-off to its receipt.", labels);
-    p->m_paused = metrics_get(METRIC_GAUGE, "ax_pool_paused", "1: nothing new is started.", labels);
-    p->m_led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.",
-                           labels);
-    p->m_inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.",
-                                labels);
-    p->m_groups = metrics_get(METRIC_GAUGE, "ax_groups_active",
-                              "Groups that have a task, or start again slowly.", labels);
+    p->count.queue_seconds = metrics_get(METRIC_HISTOGRAM, "ax_queue_seconds",
+                                         "From the task's entry into its queue to its hand-off.",
+                                         labels);
+    p->count.run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds",
+                                       "From an attempt's hand-off to its receipt.", labels);
+    p->count.paused = metrics_get(METRIC_GAUGE, "ax_pool_paused", "1: nothing new is started.",
+                                  labels);
+    p->count.led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.",
+                               labels);
+    p->count.inflight = metrics_get(METRIC_GAUGE, "ax_inflight", "Tasks handed over and not ended.",
+                                    labels);
+    p->count.groups = metrics_get(METRIC_GAUGE, "ax_groups_active",
+                                  "Groups that have a task, or start again slowly.", labels);
 #undef COUNTER
 }
 
@@ -293,9 +300,9 @@ struct pool *pool_new(struct dispatch *d, const char *name)
     p->dispatch = d;
     snprintf(p->name, sizeof(p->name), "%s", name);
     settings_default(&p->settings);
-    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
-    p->max_ack_pending = 1; /* until the consumer's info says more */
-    p->ack_wait_ns = 30000000000LL;
+    bucket_init(&p->flow.bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
+    p->consumer.max_ack_pending = 1; /* until the consumer's info says more */
+    p->consumer.ack_wait_ns = 30000000000LL;
     leadership_init(&p->leadership, p);
     terminations_init(&p->terminations, p);
     add_metrics(p);
@@ -340,8 +347,8 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
 
 void pool_set_provisioned(struct pool *p)
 {
-    p->provisioned = true;
-    if (p->led && !p->adopted && p->adoption == NULL)
+    p->consumer.provisioned = true;
+    if (p->lead.led && !p->lead.adopted && p->lead.adoption == NULL)
         adopt_start(p);
     pool_pump(p);
 }
@@ -351,22 +358,22 @@ void pool_set_provisioned(struct pool *p)
 void pool_lead(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
-    p->led = true;
-    p->resting = false;
-    p->catch_up_need = catch_up_begin(d);
-    p->share_credit = 0;
-    p->led_ns = loop_now_ns(d->loop);
-    p->led_rebuilds = p->rebuilds;
-    p->peak = 0;
-    p->info_ns = 0;
+    p->lead.led = true;
+    p->lead.resting = false;
+    p->lead.catch_up_need = catch_up_begin(d);
+    p->flow.share_credit = 0;
+    p->lead.since_ns = loop_now_ns(d->loop);
+    p->order.led_rebuilds = p->order.rebuilds;
+    p->flow.peak = 0;
+    p->consumer.told_ns = 0;
     /* empty */
-    bucket_init(&p->bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
-    p->unanswered.since_ns = 0;
+    bucket_init(&p->flow.bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
+    p->flow.unanswered.since_ns = 0;
     groups_lead(p);
     adapt_lead(p);
-    metric_set(p->m_led, 1);
+    metric_set(p->count.led, 1);
     pool_stats_begin(p);
-    if (p->provisioned)
+    if (p->consumer.provisioned)
         adopt_start(p);
     else
         dispatch_kick(d);
@@ -374,7 +381,7 @@ void pool_lead(struct pool *p)
 
 bool pool_is_quiet(const struct pool *p)
 {
-    if (p->adoption != NULL)
+    if (p->lead.adoption != NULL)
         return false;
     for (int i = 0; i < p->queue_count; i++) {
         for (const struct attempt *r = p->queues[i]->attempts; r != NULL; r = r->by_seq.next) {
@@ -388,10 +395,10 @@ bool pool_is_quiet(const struct pool *p)
 void pool_abandon(struct pool *p)
 {
     struct loop *l = p->dispatch->loop;
-    p->led = p->ready = p->adopted = p->resting = false;
+    p->lead.led = p->lead.ready = p->lead.adopted = p->lead.resting = false;
     acks_keep(p);
     adopt_stop(p);
-    loop_timer_stop(l, &p->pump_timer);
+    loop_timer_stop(l, &p->flow.timer);
     loop_timer_stop(l, &p->occupancy_timer);
     ordered_forget(p);
     for (int i = 0; i < p->queue_count; i++) {
@@ -405,29 +412,29 @@ void pool_abandon(struct pool *p)
     hand_off_give_up(p->dispatch);
     ending_give_up(p->dispatch);
     record_writer_flush(p);
-    demand_forget(&p->demand);
+    demand_forget(&p->flow.demand);
     pool_stats_end(p);
     adapt_abandon(p);
-    metric_set(p->m_led, 0);
-    metric_set(p->m_inflight, 0);
-    metric_set(p->m_groups, 0);
+    metric_set(p->count.led, 0);
+    metric_set(p->count.inflight, 0);
+    metric_set(p->count.groups, 0);
 }
 
 bool pool_is_led_elsewhere(const struct pool *p)
 {
     const struct leadership *l = &p->leadership;
-    return !p->led && l->known && assignment_is_live(p->dispatch, l->stored.holder);
+    return !p->lead.led && l->known && assignment_is_live(p->dispatch, l->stored.holder);
 }
 
 void pool_rest(struct pool *p)
 {
-    p->resting = true;
+    p->lead.resting = true;
     for (int i = 0; i < p->queue_count; i++) {
         puller_want(p->queues[i]->puller, 0);
         while (p->queues[i]->staged_head != NULL) {
             struct attempt *r = p->queues[i]->staged_head;
             FAULT("stop.give-back.before");
-            wire_publish_text(p->dispatch->wire, r->lease, NAK_LATER);
+            wire_publish_text(p->dispatch->wire, r->lease.subject, NAK_LATER);
             FAULT_SENT("stop.give-back.after", p->dispatch->wire);
             attempt_free(r);
         }
@@ -436,11 +443,11 @@ void pool_rest(struct pool *p)
 
 void pool_reconnected(struct pool *p)
 {
-    demand_forget(&p->demand);
+    demand_forget(&p->flow.demand);
     for (int i = 0; i < p->queue_count; i++)
         puller_reconnected(p->queues[i]->puller);
-    p->info_ns = 0;
-    if (p->ready)
+    p->consumer.told_ns = 0;
+    if (p->lead.ready)
         pool_read_info(p);
 }
 
@@ -450,10 +457,10 @@ void pool_work_recreated(struct pool *p)
     acks_forget_sequences(p);
     /* Those that are being looked at find out by themselves: an answer for them is on its way. */
     HASH_ITER(by_work, p->by_work, r, tmp) {
-        if (r->state == ATTEMPT_RUNNING && r->epoch_ns != p->dispatch->work_epoch_ns)
+        if (r->state == ATTEMPT_RUNNING && r->hand_off.epoch_ns != p->dispatch->work_epoch_ns)
             attempt_lose(r);
     }
-    demand_forget(&p->demand);
+    demand_forget(&p->flow.demand);
     pool_read_info(p);
     pool_pump(p);
 }

@@ -39,7 +39,7 @@ static void on_info(void *arg, const struct answer *a)
 {
     struct queue *q = arg;
     q->stats.asking = false;
-    if (a->err != AX_OK || !q->pool->ready)
+    if (a->err != AX_OK || !q->pool->lead.ready)
         return;
     json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
                               NULL);
@@ -95,23 +95,23 @@ static void note(struct pool *p, bool pending_is_known, int64_t now)
     double dead = 0;
     for (int i = 0; i < DEAD_REASONS; i++)
         dead += counted(f->m_dead[i]);
-    double timeouts = counted(p->m_timeouts);
+    double timeouts = counted(p->count.timeouts);
     const double value[HISTORY_SERIES] = {
         [SERIES_PENDING] = pending_is_known ? (double)pool_stats_pending(p) : NAN,
-        [SERIES_ENDED] = counted(p->m_done) + counted(p->m_naks) + counted(p->m_overran) +
-                         timeouts + counted(f->m_dead[DEAD_TERMINATED]),
+        [SERIES_ENDED] = counted(p->count.done) + counted(p->count.naks) +
+                         counted(p->count.overran) + timeouts + counted(f->m_dead[DEAD_TERMINATED]),
         [SERIES_TIMEOUTS] = timeouts,
-        [SERIES_LATE_ACKS] = counted(p->m_late),
+        [SERIES_LATE_ACKS] = counted(p->count.superseded_acks),
         [SERIES_DEAD] = dead,
-        [SERIES_EXPIRED] = counted(p->m_lapsed),
-        [SERIES_HANDED] = counted(p->m_handed),
+        [SERIES_EXPIRED] = counted(p->count.leases_expired),
+        [SERIES_HANDED] = counted(p->count.handed),
         [SERIES_BUSY] = f->past->busy,
         [SERIES_BUSY_SEEN] = (double)f->past->busy_seen,
         [SERIES_LIMITED] = (double)f->past->limited,
         [SERIES_CAPPED] = (double)f->past->capped,
         [SERIES_WAITED] = (double)f->past->waited,
         [SERIES_GROUPED] = (double)f->past->grouped,
-        [SERIES_LEASES_LOST] = counted(p->m_leases_lost),
+        [SERIES_LEASES_LOST] = counted(p->count.leases_lost),
     };
     history_note(&f->past->history, value, now);
 }
@@ -133,12 +133,12 @@ static void show_past(struct pool *p)
 static void show_now(struct pool *p, int64_t demand, int64_t now)
 {
     struct pool_stats *f = &p->stats;
-    bool limited = p->bucket.rate_per_s > 0;
+    bool limited = p->flow.bucket.rate_per_s > 0;
     metric_set(f->m_demand, demand);
-    metric_set(f->m_pulls, p->demand.count);
-    metric_set_real(f->m_rate, p->bucket.rate_per_s);
-    metric_set(f->m_tokens, limited ? bucket_available(&p->bucket, now) : 0);
-    metric_set_real(f->m_ack_wait, (double)p->ack_wait_ns / 1e9);
+    metric_set(f->m_pulls, p->flow.demand.count);
+    metric_set_real(f->m_rate, p->flow.bucket.rate_per_s);
+    metric_set(f->m_tokens, limited ? bucket_available(&p->flow.bucket, now) : 0);
+    metric_set_real(f->m_ack_wait, (double)p->consumer.ack_wait_ns / 1e9);
     metric_set_real(f->m_lease_left, (double)(p->leadership.until_ns - now) / 1e9);
     metric_hide(f->m_demand, false);
     metric_hide(f->m_pulls, false);
@@ -161,7 +161,7 @@ void pool_stats_tick(struct pool *p)
 {
     struct past *past = p->stats.past;
     int64_t now = loop_now_ns(p->dispatch->loop);
-    int64_t demand = demand_grantable(&p->demand, p->settings.batch, DEMAND_MAX, now);
+    int64_t demand = demand_grantable(&p->flow.demand, p->settings.batch, DEMAND_MAX, now);
     bool known = true;
     for (int i = 0; i < p->queue_count; i++) {
         look_at_queue(p->queues[i], now);
@@ -179,7 +179,7 @@ void pool_stats_tick(struct pool *p)
     past->waited += waits;
     past->limited += waits && (p->stats.short_of_tokens || (demand > 0 && adapt_holds_back(p)));
     past->grouped += waits && p->stats.held_by_groups && demand > 0 && is_staged(p);
-    past->capped += waits && p->inflight >= p->max_ack_pending;
+    past->capped += waits && p->flow.inflight >= p->consumer.max_ack_pending;
     note(p, known, now);
     show_past(p);
 }
@@ -194,7 +194,7 @@ static int64_t silence(int64_t handed_ns, int64_t heard_ns, int64_t now)
 
 static void took(struct pool *p, int64_t run_ns, int64_t silence_ns, int64_t now)
 {
-    metric_observe_ns(p->m_run_seconds, run_ns);
+    metric_observe_ns(p->count.run_seconds, run_ns);
     if (p->stats.past == NULL)
         return;
     window_observe(&p->stats.past->run, run_ns, now);
@@ -206,16 +206,16 @@ void pool_stats_heard(struct attempt *r, enum ack_kind kind)
     if (kind == ACK_UNKNOWN)
         return;
     int64_t now = loop_now_ns(r->pool->dispatch->loop);
-    if (r->handed_ns != 0) {
-        int64_t passed = silence(r->handed_ns, r->heard_ns, now);
-        if (passed > r->silence_ns)
-            r->silence_ns = passed;
+    if (r->hand_off.at_ns != 0) {
+        int64_t passed = silence(r->hand_off.at_ns, r->hand_off.heard_ns, now);
+        if (passed > r->hand_off.silence_ns)
+            r->hand_off.silence_ns = passed;
     }
     if (kind == ACK_PROGRESS) {
-        r->heard_ns = now;
+        r->hand_off.heard_ns = now;
         metric_add(r->pool->stats.m_progress, 1);
-    } else if (r->handed_ns != 0) {
-        took(r->pool, now - r->handed_ns, r->silence_ns, now);
+    } else if (r->hand_off.at_ns != 0) {
+        took(r->pool, now - r->hand_off.at_ns, r->hand_off.silence_ns, now);
     }
 }
 
@@ -242,9 +242,9 @@ enum dead_reason pool_stats_reason(const char *why)
 
 void pool_stats_dead(const struct attempt *r)
 {
-    enum dead_reason reason = r->end == END_FAILED      ? DEAD_FAILED
-                              : r->end == END_TIMED_OUT ? DEAD_TIMED_OUT
-                                                        : pool_stats_reason(r->reason);
+    enum dead_reason reason = r->end.kind == END_FAILED      ? DEAD_FAILED
+                              : r->end.kind == END_TIMED_OUT ? DEAD_TIMED_OUT
+                                                             : pool_stats_reason(r->end.reason);
     metric_add(r->pool->stats.m_dead[reason], 1);
 }
 

@@ -6,6 +6,9 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "dispatch/attempt/cancel.h"
+#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
@@ -28,7 +31,7 @@ void queue_stage(struct attempt *r, bool front)
         attempt_drop_content(r);
     if (r->msg != NULL)
         q->kept_bytes += (int64_t)r->bytes;
-    if (r->group != NULL)
+    if (r->turn.group != NULL)
         q->hold_until_ns = loop_now_ns(q->pool->dispatch->loop) + HOLD_NS;
     if (!ordered_holds(r))
         group_queue_add(r, front);
@@ -84,15 +87,15 @@ static void on_redelivery(struct attempt *r, natsMsg *msg)
     struct pool *p = r->pool;
     attempt_set_lease(r, natsMsg_GetReply(msg));
     natsMsg_Destroy(msg);
-    metric_add(p->m_lapsed, 1);
+    metric_add(p->count.leases_expired, 1);
     if (r->state != ATTEMPT_RUNNING)
         return;
-    if (r->decided)
+    if (r->end.decided)
         ending_repeat(r);
-    else if (r->work_seq != 0)
+    else if (r->hand_off.seq != 0)
         verify_start(r);
-    else if (r->reason[0] != '\0')
-        ending_bury(r, r->reason); /* a step of ending got no answer before */
+    else if (r->end.reason[0] != '\0')
+        ending_bury(r, r->end.reason); /* a step of ending got no answer before */
     else
         queue_stage(r, false);
 }
@@ -124,9 +127,9 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
         ordered_invalidate(q);
         return;
     }
-    r->redelivered = meta->delivered > 1;
-    if (r->reason[0] != '\0')
-        ending_bury(r, r->reason);
+    r->lease.redelivered = meta->delivered > 1;
+    if (r->end.reason[0] != '\0')
+        ending_bury(r, r->end.reason);
     else
         queue_stage(r, false);
 }
@@ -143,7 +146,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
         return;
     }
     clock_learn(&p->dispatch->clock, meta.timestamp_ns);
-    if (!p->ready || p->resting) { /* a pull was still open */
+    if (!p->lead.ready || p->lead.resting) { /* a pull was still open */
         wire_publish_text(p->dispatch->wire, reply, NAK_LATER);
         natsMsg_Destroy(msg);
         return;

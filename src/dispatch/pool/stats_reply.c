@@ -48,16 +48,18 @@ static json_t *pool_json(struct pool *p, int64_t now)
         json_object_set_new(queues, p->queues[i]->priority,
                             pending >= 0 ? json_integer(pending) : json_null());
     }
-    bool limited = p->bucket.rate_per_s > 0;
+    bool limited = p->flow.bucket.rate_per_s > 0;
     json_t *o = json_pack(
         "{s:s,s:b,s:o,s:o,s:I,s:I,s:I,s:o,s:f,s:f,s:o,s:I,s:s?}", "pool", p->name, "ready",
-        (int)p->ready, "pending", queues, "busy", f->busy >= 0 ? json_real(f->busy) : json_null(),
-        "demand", (json_int_t)metric_value(f->m_demand), "pulls", (json_int_t)p->demand.count,
-        "inflight", (json_int_t)p->inflight, "max_ack_pending",
-        p->max_ack_pending < INT64_MAX ? json_integer(p->max_ack_pending) : json_null(), "rate",
-        p->settings.rate, "rate_now", p->bucket.rate_per_s, "tokens",
-        limited ? json_integer(bucket_available(&p->bucket, now)) : json_null(), "ack_wait_ms",
-        (json_int_t)(p->ack_wait_ns / 1000000), "paused",
+        (int)p->lead.ready, "pending", queues, "busy",
+        f->busy >= 0 ? json_real(f->busy) : json_null(), "demand",
+        (json_int_t)metric_value(f->m_demand), "pulls", (json_int_t)p->flow.demand.count,
+        "inflight", (json_int_t)p->flow.inflight, "max_ack_pending",
+        p->consumer.max_ack_pending < INT64_MAX ? json_integer(p->consumer.max_ack_pending)
+                                                : json_null(),
+        "rate", p->settings.rate, "rate_now", p->flow.bucket.rate_per_s, "tokens",
+        limited ? json_integer(bucket_available(&p->flow.bucket, now)) : json_null(), "ack_wait_ms",
+        (json_int_t)(p->consumer.ack_wait_ns / 1000000), "paused",
         !p->paused           ? NULL
         : p->settings.paused ? "settings"
                              : "consumer");
@@ -106,13 +108,13 @@ static void on_question(void *arg, natsMsg *msg)
     int64_t now = loop_now_ns(d->loop);
     int led = 0, part = 0;
     for (struct pool *p = d->pools; p != NULL; p = p->next)
-        led += p->led;
+        led += p->lead.led;
     int parts = led == 0 ? 1 : (led + POOLS_PER_ANSWER - 1) / POOLS_PER_ANSWER;
     struct pool *p = d->pools;
     while (reply != NULL && part < parts) {
         json_t *pools = json_array();
         for (; p != NULL && json_array_size(pools) < POOLS_PER_ANSWER; p = p->next) {
-            if (p->led && json_array_append_new(pools, pool_json(p, now)) != 0)
+            if (p->lead.led && json_array_append_new(pools, pool_json(p, now)) != 0)
                 break; /* out of memory: the rest is missing */
         }
         say(d, reply, head(d, ++part, parts, pools));

@@ -28,7 +28,7 @@ static struct pace_limits limits(const struct pool *p)
         .floor = s->rate_floor,
         .tolerance = s->tolerance,
         .fail_ratio = s->fail_ratio,
-        .most = p->max_ack_pending > 1 ? p->max_ack_pending : 1,
+        .most = p->consumer.max_ack_pending > 1 ? p->consumer.max_ack_pending : 1,
     };
 }
 
@@ -50,8 +50,8 @@ static void set_bucket(struct pool *p)
     struct pace_limits l = limits(p);
     double rate = s->adaptive && p->adapt.begun ? pace_rate(&p->adapt.pace, &l) : s->rate;
     double burst = s->rate > 0 ? s->burst : fmax(s->burst, rate / BURST_PART);
-    if (rate != p->bucket.rate_per_s || burst != p->bucket.burst)
-        bucket_set(&p->bucket, rate, burst, loop_now_ns(p->dispatch->loop));
+    if (rate != p->flow.bucket.rate_per_s || burst != p->flow.bucket.burst)
+        bucket_set(&p->flow.bucket, rate, burst, loop_now_ns(p->dispatch->loop));
 }
 
 /* ---- events ---- */
@@ -75,7 +75,7 @@ void adapt_settings(struct pool *p, bool was_adaptive)
 {
     if (!p->settings.adaptive || !was_adaptive)
         p->adapt.begun = false;
-    if (p->settings.adaptive && p->ready && !p->adapt.begun)
+    if (p->settings.adaptive && p->lead.ready && !p->adapt.begun)
         begin(p, 0); /* what is in flight now came about without a bound */
     set_bucket(p);
 }
@@ -84,14 +84,14 @@ bool adapt_has_room(struct pool *p)
 {
     struct adapt *a = &p->adapt;
     if (!p->settings.adaptive)
-        return p->inflight < p->max_ack_pending;
+        return p->flow.inflight < p->consumer.max_ack_pending;
     if (!a->begun) {
-        begin(p, p->inflight);
+        begin(p, p->flow.inflight);
         set_bucket(p);
     }
     int64_t window = pace_window(&a->pace);
-    if (p->inflight < window)
-        return p->inflight < p->max_ack_pending;
+    if (p->flow.inflight < window)
+        return p->flow.inflight < p->consumer.max_ack_pending;
     pace_full(&a->pace);
     return false;
 }
@@ -103,13 +103,13 @@ int64_t adapt_limit(const struct pool *p)
 
 bool adapt_holds_back(const struct pool *p)
 {
-    return adapt_limit(p) > 0 && p->inflight >= adapt_limit(p);
+    return adapt_limit(p) > 0 && p->flow.inflight >= adapt_limit(p);
 }
 
 double adapt_busy(struct pool *p, int64_t demand)
 {
     const struct workers *w = &p->adapt.workers;
-    int64_t with_workers = p->inflight - p->demand.undelivered;
+    int64_t with_workers = p->flow.inflight - p->flow.demand.undelivered;
     if (w->capacity > 0 && w->capacity >= with_workers)
         return (double)w->busy / (double)w->capacity;
     return busy_ratio(with_workers, demand);
@@ -118,11 +118,13 @@ double adapt_busy(struct pool *p, int64_t demand)
 void adapt_receipt(const struct attempt *r, enum ack_kind kind)
 {
     struct pool *p = r->pool;
-    if (!p->settings.adaptive || !p->adapt.begun || r->handed_ns == 0)
+    if (!p->settings.adaptive || !p->adapt.begun || r->hand_off.at_ns == 0)
         return;
     /* A term is about the task, not about how busy things are. */
-    if (kind == ACK_ACK || kind == ACK_NEXT || kind == ACK_NAK)
-        pace_ended(&p->adapt.pace, kind != ACK_NAK, r->handed_ns, loop_now_ns(p->dispatch->loop));
+    if (kind == ACK_ACK || kind == ACK_NEXT || kind == ACK_NAK) {
+        pace_ended(&p->adapt.pace, kind != ACK_NAK, r->hand_off.at_ns,
+                   loop_now_ns(p->dispatch->loop));
+    }
 }
 
 void adapt_timed_out(struct pool *p)
@@ -188,7 +190,7 @@ static void move(struct pool *p, int64_t now)
     int64_t round_ns = a->pace.round.start_ns, before = pace_window(&a->pace);
     struct workers_told told = workers_since(&a->workers, round_ns);
     a->errors += told.errors;
-    struct pace_told t = {.load = told.load, .errors = a->errors, .peak = p->peak};
+    struct pace_told t = {.load = told.load, .errors = a->errors, .peak = p->flow.peak};
     enum pace_why why = pace_tick(&a->pace, &l, &t, now);
     if (why != PACE_NOTHING) {
         a->why = why;
