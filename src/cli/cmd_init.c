@@ -57,13 +57,11 @@ int cmd_init(struct cli *c)
         output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams", provision_asset_count,
                               "fewer_replicas", fewer));
     } else {
-        for (size_t i = 0; i < json_array_size(created); i++) {
+        for (size_t i = 0; i < json_array_size(created); i++)
             printf("created %s\n", json_string_value(json_array_get(created, i)));
-            printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count,
-                   json_array_size(created),
-                   (size_t)provision_asset_count - json_array_size(created));
-            print_short(fewer, (int)c->options.replicas);
-        }
+        printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count,
+               json_array_size(created), (size_t)provision_asset_count - json_array_size(created));
+        print_short(fewer, (int)c->options.replicas);
     }
     json_decref(created);
     json_decref(fewer);

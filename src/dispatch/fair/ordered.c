@@ -51,10 +51,9 @@ static void link_slot(struct order_slot *s)
             before = before->next;
         after = before != NULL ? before->prev : l->last;
     } else {
-        while (after != NULL && is_before(s, after)) {
+        while (after != NULL && is_before(s, after))
             after = after->prev;
-            before = after != NULL ? after->next : l->first;
-        }
+        before = after != NULL ? after->next : l->first;
     }
     s->prev = after;
     s->next = before;
