@@ -6,7 +6,7 @@ CMAKE_FLAGS ?=
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING $(CMAKE_FLAGS)
 BIN = $(abspath $(BUILD))/bin
 
-.PHONY: all build demo test chaos collapse soak model bench tenants install clean
+.PHONY: all build demo test format chaos collapse soak model bench tenants install clean
 
 all: build
 
@@ -24,6 +24,11 @@ test:
 	@$(CONFIGURE) -DAX_CHECKS=ON
 	@ninja -C $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -j $(TEST_JOBS) --output-on-failure --no-tests=error --no-label-summary
+
+# Lays out the C files; the test house.format checks it.
+format:
+	@bash scripts/setup test
+	@bash scripts/format
 
 # make chaos SECONDS=600 SERVERS=3 SEED=17
 chaos: build

@@ -1,4 +1,4 @@
-# Tests by name: tests/unit/<room>/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py.
+# Tests by name: tests/unit/<room>/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py, tests/house/test_*.py.
 #
 # A system test says how it wants to be run in comments within its first 20 lines:
 #   # ctest: serial        alone on the machine (it measures time)
@@ -10,6 +10,7 @@
 
 file(GLOB UNIT_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*/test_*.c)
 file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+file(GLOB HOUSE_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/house/test_*.py)
 file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*.py)
 
 # How a test is run (tools, python, node modules) is looked up when it runs, not when the build is configured.
@@ -153,6 +154,18 @@ if(AX_FUZZ)
 endif()
 
 ax_add_system_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} "${AX_SANITIZE}")
+
+# ---- the house: how the source itself is written; they read it, and run nothing of it
+
+if(NOT AX_SANITIZE AND NOT AX_FUZZ)
+    foreach(file ${HOUSE_TESTS})
+        get_filename_component(name ${file} NAME_WE)
+        string(REGEX REPLACE "^test_" "house." name ${name})
+        add_test(NAME ${name} COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        set_tests_properties(${name} PROPERTIES LABELS "house" TIMEOUT 60 SKIP_RETURN_CODE 77
+            ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+    endforeach()
+endif()
 
 # ---- models of the order of steps (tests/model/README.md): a test for each line " * holds: …" and " * fails: …"
 

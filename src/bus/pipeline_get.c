@@ -112,10 +112,15 @@ ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject,
     g->cb = cb;
     g->arg = arg;
     snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.GET.%s", stream);
-    int n = subject == NULL ? snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 "}", seq)
-            : seq == 0      ? snprintf(body, sizeof(body), "{\"last_by_subj\":\"%s\"}", subject)
-                            : snprintf(body, sizeof(body),
-                                       "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq, subject);
+    int n;
+    if (subject == NULL)
+        n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 "}", seq);
+    else if (seq == 0)
+        n = snprintf(body, sizeof(body), "{\"last_by_subj\":\"%s\"}", subject);
+    else {
+        n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", seq,
+                     subject);
+    }
     ax_err err = pipeline_request(p, api, body, (size_t)n, timeout_ms, on_answer, g);
     if (err != AX_OK)
         free(g);

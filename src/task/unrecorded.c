@@ -55,7 +55,7 @@ ax_err unrecorded_unpack(struct unrecorded_attempt **list, size_t *count, const 
     if (m == NULL)
         return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
     ax_err err = m->n_attempts <= UNRECORDED_MAX ? AX_OK : AX_E_PROTOCOL;
-    if (err == AX_OK && (*list = calloc(m->n_attempts + 1, sizeof **list)) == NULL)
+    if (err == AX_OK && (*list = calloc(m->n_attempts + 1, sizeof(**list))) == NULL)
         err = AX_E_NOMEM;
     for (size_t i = 0; err == AX_OK && i < m->n_attempts; i++) {
         if (!take(&(*list)[i], m->attempts[i]))

@@ -1,0 +1,61 @@
+"""Includes between the rooms of src go one way only (docs/design/overview.md).
+
+base < task < bus < done < stats < ingress, dispatch, cli; the last three never include each other.
+Within dispatch and cli, ALLOWED says which room may include which.
+"""
+from source import Source, finish, self_check, sources
+
+LOWER = ["base", "task", "bus", "done", "stats"]
+TOP = ["ingress", "dispatch", "cli"]
+
+# Rooms within a room: what each may include of the others there. A room not named here may include
+# all of them. "" is the folder itself. To tighten a line is progress, to loosen one needs a reason.
+ALLOWED = {
+    "dispatch/rate": {"dispatch/rate"},
+    "cli": {"cli"},
+    "cli/up": {"cli", "cli/up"},
+    "cli/work": {"cli", "cli/work"},
+    "cli/doctor": {"cli", "cli/doctor"},
+}
+
+PENDING = {"dispatch/rate"}
+
+
+def refusal(room, included):
+    """Why a file of `room` must not include one of `included`; None: it may."""
+    floor, other = room.split("/")[0], included.split("/")[0]
+    if other not in LOWER + TOP:  # generated code: "ax/v1"
+        return None
+    if floor == other:
+        allowed = ALLOWED.get(room)
+        if allowed is None or included in allowed:
+            return None
+        return f"{room} includes only {', '.join(sorted(allowed))} of {floor}"
+    if other in TOP:
+        return f"{other} is not below {floor}"
+    if floor in LOWER and LOWER.index(other) > LOWER.index(floor):
+        return f"{other} is above {floor}: {' < '.join(LOWER)}"
+    return None
+
+
+def violations(source):
+    for line, path in source.includes:
+        why = refusal(source.room, path.rpartition("/")[0])
+        if why:
+            yield f'{source}:{line}: includes "{path}", but {why}'
+
+
+def check_self():
+    def found(path, text):
+        return len(list(violations(Source(path, text))))
+
+    self_check(1, found("src/base/a.c", '#include "bus/wire.h"\n'))
+    self_check(1, found("src/ingress/a.c", '#include "cli/a.h"\n'))
+    self_check(1, found("src/dispatch/rate/a.c", '#include "dispatch/pool/a.h"\n'))
+    self_check(0, found("src/done/a.c", '#include "bus/wire.h"\n#include "done/b.h"\n'))
+    self_check(0, found("src/cli/up/a.c", '#include "base/log.h"\n#include "cli/a.h"\n'))
+
+
+check_self()
+finish([v for s in sources("src") if s.room not in PENDING for v in violations(s)],
+       "Move what is shared to a lower room, or let the caller hand it over.")

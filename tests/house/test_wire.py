@@ -1,0 +1,80 @@
+"""The wire is a seam: what reaches NATS, time, chance, threads or the end of the process.
+
+The daemons reach NATS through bus/wire.h, time through base/clock.h and the loop's timers, chance
+through base/random.h. So the same objects run on a simulated wire.
+"""
+import re
+
+from source import Source, finish, self_check, sources
+
+# Of nats.c, outside bus and cli: what only builds or reads a message, and texts.
+NATS_CALL = re.compile(r"\b((?:nats[A-Z]?\w*?_|nats_|js_|kvStore_|objStore_|micro_|stan)\w+)\s*\(")
+NATS_ALLOWED = re.compile(r"(?:natsMsg|natsMsgHeader|natsStatus)_\w+")
+NATS_ROOMS = {"bus", "cli"}
+
+WORLD_CALL = re.compile(
+    r"\b(getrandom|getentropy|rand|random|srand|drand48|clock_gettime|time|gettimeofday|nanosleep|"
+    r"usleep|sleep|exit|_exit|abort|quick_exit|raise|fork|vfork|posix_spawnp?|pthread_\w+|thrd_\w+|"
+    r"mtx_\w+|sigaction|signal)\s*\(")
+WORLD_ROOMS = {"base", "bus", "cli"}
+
+# (file, call): why it is there.
+EXCEPTIONS = {
+    ("src/task/names.c", "pthread_once"): "fetches OpenSSL's SHA-256 once for all threads",
+    ("src/stats/metrics.c", "pthread_mutex_lock"): "metrics are rendered on the HTTP thread",
+    ("src/stats/metrics.c", "pthread_mutex_unlock"): "metrics are rendered on the HTTP thread",
+    ("src/dispatch/main.c", "_exit"): "a start that failed: threads of nats.c may be running",
+}
+
+PENDING = {
+    "natsInbox_Create", "natsInbox_Destroy", "nats_ReleaseThreadMemory",
+    "src/dispatch/keeper.c", "src/ingress/keeper.c",
+    "src/done/fingerprint.c", "src/dispatch/dispatch.c", "src/dispatch/attempt/record_writer.c",
+    "src/dispatch/pool/stats_reply.c", "src/ingress/stats_reply.c",
+}
+
+
+def calls(source):
+    """[(line, call, advice)] of what this file must not call."""
+    floor = source.room.split("/")[0]
+    for m in NATS_CALL.finditer(source.code):
+        if floor not in NATS_ROOMS and not NATS_ALLOWED.fullmatch(m.group(1)):
+            yield source.line_of(m.start()), m.group(1), "go through bus/wire.h"
+    for m in WORLD_CALL.finditer(source.code):
+        if floor not in WORLD_ROOMS:
+            yield source.line_of(m.start()), m.group(1), "go through base or bus"
+
+
+def check_self():
+    bad = Source("src/dispatch/a.c", """
+static void a(void)
+{
+    natsConnection_Publish(nc, "x", NULL, 0); /* natsConnection_Publish() */
+    js_PublishMsg(NULL, js, msg, NULL, NULL);
+    nats_Sleep(1);
+    natsMsg_Destroy(msg);
+    getrandom(&seed, sizeof(seed), 0);
+    lifetime(1);
+    exit(1);
+}
+""")
+    self_check([(4, "natsConnection_Publish"), (5, "js_PublishMsg"), (6, "nats_Sleep"),
+                (8, "getrandom"), (10, "exit")], [found[:2] for found in calls(bad)])
+    self_check([], list(calls(Source("src/bus/a.c", bad.text))))
+
+
+def main():
+    failures, used = [], set()
+    for source in sources("src"):
+        for line, call, advice in calls(source):
+            if (str(source), call) in EXCEPTIONS:
+                used.add((str(source), call))
+            elif call not in PENDING and str(source) not in PENDING:
+                failures.append(f"{source}:{line}: calls {call}(): {advice}")
+    failures += [f"{file}: no longer calls {call}(): take it out of EXCEPTIONS"
+                 for file, call in EXCEPTIONS if (file, call) not in used]
+    finish(failures, "Nothing outside bus and cli reaches NATS; bus/wire.h says why.")
+
+
+check_self()
+main()
