@@ -1,5 +1,7 @@
 #include "task/header.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 
 natsStatus header_set(natsMsg *msg, const char *name, const char *value)
@@ -8,4 +10,9 @@ natsStatus header_set(natsMsg *msg, const char *name, const char *value)
     if (s == NATS_NO_MEMORY)
         memory_fatal("the headers of a message");
     return s;
+}
+
+size_t header_line_bytes(const char *name, const char *value)
+{
+    return strlen(name) + strlen(value) + 4;
 }

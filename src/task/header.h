@@ -1,4 +1,4 @@
-/* Setting a header of a message. */
+/* Headers of a message that this process makes. */
 #ifndef AX_TASK_HEADER_H
 #define AX_TASK_HEADER_H
 
@@ -8,5 +8,8 @@
  * its table of headers grow it frees the value and leaves it in the table, and destroying the
  * message frees it again. */
 natsStatus header_set(natsMsg *msg, const char *name, const char *value);
+
+/* Bytes of a header's line, "name: value" and CRLF. */
+size_t header_line_bytes(const char *name, const char *value);
 
 #endif

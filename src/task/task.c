@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "task/header.h"
+#include "task/header_table.h"
+#include "task/task_rules.h"
+
+void task_init(struct task *t)
+{
+    *t = (struct task)TASK_NONE;
+}
 
 void task_clear(struct task *t)
 {
@@ -16,18 +22,44 @@ void task_clear(struct task *t)
     t->header_count = 0;
 }
 
-/* One header line: "name: value\r\n". */
-static size_t line_bytes(const char *name, const char *value)
+void task_drop_content(struct task *t)
 {
-    return strlen(name) + strlen(value) + 4;
+    task_clear(t);
+    header_table_drop_text(t);
+    t->body = NULL;
+    t->body_bytes = 0;
+}
+
+/* In any order: a message keeps none. */
+static bool has_same_headers(const struct task *a, const struct task *b)
+{
+    if (a->header_count != b->header_count)
+        return false;
+    for (size_t i = 0; i < a->header_count; i++) {
+        bool found = false;
+        for (size_t j = 0; !found && j < b->header_count; j++) {
+            found = strcmp(a->headers[i].name, b->headers[j].name) == 0 &&
+                    strcmp(a->headers[i].value, b->headers[j].value) == 0;
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+bool task_is_same(const struct task *a, const struct task *b)
+{
+    return strcmp(a->priority, b->priority) == 0 && header_table_is_same(a, b) &&
+           a->body_bytes == b->body_bytes &&
+           (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) &&
+           has_same_headers(a, b);
 }
 
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p)
 {
-    size_t headers = (t->key ? line_bytes(HDR_KEY, t->key) : 0) +
-                     (t->group ? line_bytes(HDR_GROUP, t->group) : 0);
+    size_t headers = header_table_text_bytes(t);
     for (size_t i = 0; i < t->header_count; i++) {
-        headers += line_bytes(t->headers[i].name, t->headers[i].value);
+        headers += header_line_bytes(t->headers[i].name, t->headers[i].value);
     }
     int64_t fits = max_payload_bytes - TASK_RESERVE_BYTES;
     if (t->body_bytes <= INT_MAX && (int64_t)(t->body_bytes + headers) <= fits) {
@@ -42,103 +74,11 @@ ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct p
                        TASK_RESERVE_BYTES);
 }
 
-static natsStatus set_number(natsMsg *msg, const char *name, int64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    return header_set(msg, name, text);
-}
-
-static natsStatus set_duration(natsMsg *msg, const char *name, int64_t ms)
-{
-    char text[24];
-    bool whole_seconds = ms % 1000 == 0;
-    snprintf(text, sizeof(text), "%" PRId64 "%s", whole_seconds ? ms / 1000 : ms,
-             whole_seconds ? "s" : "ms");
-    return header_set(msg, name, text);
-}
-
-static natsStatus set_time(natsMsg *msg, const char *name, int64_t ns)
-{
-    char text[40];
-    return header_set(msg, name, clock_format_rfc3339(ns, text));
-}
-
-/* Workers and operators read hand-offs and dead letters; the other stages are read by AX, which has
- * id and priority from the subject. */
-static bool is_for_people(const char *subject)
-{
-    return strncmp(subject, "ax.work.", 8) == 0 || strncmp(subject, "ax.dead.", 8) == 0;
-}
-
-static bool may_be_schedule(const char *subject)
-{
-    return strncmp(subject, "ax.later.", 9) == 0 || strncmp(subject, "ax.due.", 7) == 0;
-}
-
-static natsStatus set_schedule(const struct task *t, natsMsg *msg)
-{
-    natsStatus s = header_set(msg, HDR_CRON, t->cron);
-    if (s == NATS_OK && t->time_zone) {
-        s = header_set(msg, HDR_TIME_ZONE, t->time_zone);
-    }
-    if (s == NATS_OK && t->overlap != TASK_OVERLAP_DEFAULT) {
-        s = header_set(msg, HDR_OVERLAP, t->overlap == TASK_OVERLAP_SKIP ? "skip" : "queue");
-    }
-    return s;
-}
-
-/* Each header costs nats.c several allocations, and the server its bytes: what says nothing beyond
- * subject and default is left out. */
 static natsStatus set_headers(const struct task *t, const char *subject, natsMsg *msg)
 {
-    bool all = is_for_people(subject);
-    natsStatus s = NATS_OK;
-    if (all) {
-        s = header_set(msg, HDR_TASK, t->id);
-    }
-    if (s == NATS_OK && all) {
-        s = header_set(msg, HDR_PRIORITY, t->priority);
-    }
-    if (s == NATS_OK && t->key) {
-        s = header_set(msg, HDR_KEY, t->key);
-    }
-    if (s == NATS_OK && t->group) {
-        s = header_set(msg, HDR_GROUP, t->group);
-    }
-    if (s == NATS_OK && t->ordered) {
-        s = header_set(msg, HDR_ORDERED, "true");
-    }
-    if (s == NATS_OK && (all || t->attempt > 1)) {
-        s = set_number(msg, HDR_ATTEMPT, t->attempt);
-    }
-    if (s == NATS_OK && t->timeouts > 0) {
-        s = set_number(msg, HDR_TIMEOUTS, t->timeouts);
-    }
-    if (s == NATS_OK && t->max_retry >= 0) {
-        s = set_number(msg, HDR_MAX_RETRY, t->max_retry);
-    }
-    if (s == NATS_OK && t->backoff_ms > 0) {
-        s = set_duration(msg, HDR_BACKOFF, t->backoff_ms);
-    }
-    if (s == NATS_OK && t->submitted > 0) {
-        s = set_number(msg, HDR_SUBMITTED, t->submitted);
-    }
-    if (s == NATS_OK && t->retried > 0) {
-        s = set_number(msg, HDR_RETRIED, (int64_t)t->retried);
-    }
-    if (s == NATS_OK && t->expires_ns > 0) {
-        s = set_time(msg, HDR_EXPIRES, t->expires_ns);
-    }
-    if (s == NATS_OK && t->timeout_ms > 0) {
-        s = set_duration(msg, HDR_TIMEOUT, t->timeout_ms);
-    }
-    if (s == NATS_OK && t->cron && may_be_schedule(subject)) {
-        s = set_schedule(t, msg);
-    }
-    for (size_t i = 0; s == NATS_OK && i < t->header_count; i++) {
+    natsStatus s = header_table_write(t, header_table_stage(subject), msg);
+    for (size_t i = 0; s == NATS_OK && i < t->header_count; i++)
         s = natsMsgHeader_Add(msg, t->headers[i].name, t->headers[i].value);
-    }
     return s;
 }
 

@@ -108,19 +108,27 @@ ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p);
  * body. */
 ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p);
 
+/* A task of which nothing is given. */
+#define TASK_NONE {.attempt = 1, .max_retry = -1, .delay_ms = -1}
+void task_init(struct task *t);
+
 /* Frees what the task owns. Safe on a zeroed task and twice. */
 void task_clear(struct task *t);
+/* The same, and forgets all that is borrowed from the message, which may go then. Names, numbers
+ * and times stay. */
+void task_drop_content(struct task *t);
+
+/* Did a producer submit the same thing twice? Compares priority, body, pass-through headers and all
+ * of AX's headers that a producer gives, not what AX has set since. */
+bool task_is_same(const struct task *a, const struct task *b);
 
 /* Fits into max_payload with all that AX adds at any stage? AX_E_TOO_LONG: p says the size and the
  * size that fits. */
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and
- * the headers every stage carries: Ax-Key, Ax-Group, Ax-Ordered (if true), Ax-Attempt (if > 1),
- * Ax-Timeouts (if > 0), Ax-Max-Retry and Ax-Backoff (if given), Ax-Submitted, Ax-Expires,
- * Ax-Timeout; on ax.later and ax.due Ax-Cron, Ax-Time-Zone and Ax-Overlap; on ax.work and ax.dead
- * Ax-Task, Ax-Priority and Ax-Attempt always, elsewhere the subject says them. The caller adds the
- * stage's own with natsMsgHeader_Set and owns *out. */
+ * the headers that its stage carries (task/header_table.h). The caller adds the stage's own with
+ * header_set and owns *out. */
 ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "ax/v1/task.pb-c.h"
+#include "task/header_table.h"
 #include "task/task.h"
 #include "task/task_rules.h"
 
@@ -82,8 +83,15 @@ static bool holds_nul(const char *s)
     return s != protobuf_c_empty_string && strlen(s) + 1 != block_of(s)->bytes;
 }
 
+static ax_err refuse_nul(const char *field, struct problem *p)
+{
+    return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed", field);
+}
+
 static ax_err take_name(char *out, const char *field, const char *value, struct problem *p)
 {
+    if (holds_nul(value))
+        return refuse_nul(field, p);
     if (!*value) {
         return AX_OK;
     }
@@ -97,48 +105,66 @@ static ax_err take_name(char *out, const char *field, const char *value, struct 
     return AX_OK;
 }
 
+/* The fields of ax.v1.Task that the table knows, and their kinds. */
+enum proto_kind { PROTO_TEXT, PROTO_BOOL, PROTO_COUNT };
+static const struct proto_field {
+    enum proto_kind kind;
+    size_t offset;
+    const struct header_row *row;
+} proto_fields[] = {
+#define GIVEN(id, member, ...)             \
+    {_Generic(((Ax__V1__Task *)0)->member, \
+         char *: PROTO_TEXT,               \
+         protobuf_c_boolean: PROTO_BOOL,   \
+         uint32_t: PROTO_COUNT),           \
+     offsetof(Ax__V1__Task, member), &header_table[HEADER_##id]},
+#define OWN(...)
+    HEADER_TABLE(GIVEN, OWN)
+#undef GIVEN
+#undef OWN
+};
+#define PROTO_FIELD_COUNT (sizeof(proto_fields) / sizeof(*proto_fields))
+
+/* A number is one of a oneof of its own, whose case says whether it is given. */
+static bool is_given(const Ax__V1__Task *m, const struct header_row *row)
+{
+    const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(
+        &ax__v1__task__descriptor, row->member);
+    return *(const uint32_t *)((const char *)m + f->quantifier_offset) == f->id;
+}
+
+static ax_err take_field(struct task *t, const Ax__V1__Task *m, const struct proto_field *f,
+                         struct problem *p)
+{
+    const void *at = (const char *)m + f->offset;
+    char count[16];
+    const char *value = "";
+    switch (f->kind) {
+    case PROTO_TEXT:
+        value = *(const char *const *)at;
+        if (holds_nul(value))
+            return refuse_nul(f->row->member, p);
+        break;
+    case PROTO_BOOL:
+        value = *(const protobuf_c_boolean *)at ? "true" : "";
+        break;
+    case PROTO_COUNT:
+        if (is_given(m, f->row)) {
+            snprintf(count, sizeof(count), "%u", *(const uint32_t *)at);
+            value = count;
+        }
+        break;
+    }
+    return *value != '\0' ? f->row->rule(t, f->row->member, value, p) : AX_OK;
+}
+
 static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem *p)
 {
-    const struct {
-        const char *field;
-        const char *value;
-        ax_err (*rule)(struct task *, const char *, const char *, struct problem *);
-    } fields[] = {
-        {"priority", m->priority, NULL},
-        {"pool", m->pool, NULL},
-        {"key", m->key, task_rule_key},
-        {"backoff", m->backoff, task_rule_backoff},
-        {"delay", m->delay, task_rule_delay},
-        {"at", m->at, task_rule_at},
-        {"cron", m->cron, task_rule_cron},
-        {"time_zone", m->time_zone, task_rule_time_zone},
-        {"expires", m->expires, task_rule_expires},
-        {"overlap", m->overlap, task_rule_overlap},
-        {"timeout", m->timeout, task_rule_timeout},
-        {"group", m->group, task_rule_group},
-    };
-    ax_err err = AX_OK;
-    for (size_t i = 0; err == AX_OK && i < sizeof(fields) / sizeof(*fields); i++) {
-        if (holds_nul(fields[i].value)) {
-            return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed",
-                               fields[i].field);
-        }
-        if (fields[i].rule && *fields[i].value) {
-            err = fields[i].rule(t, fields[i].field, fields[i].value, p);
-        }
-    }
-    if (err == AX_OK) {
-        err = take_name(t->priority, "priority", m->priority, p);
-    }
-    if (err == AX_OK) {
+    ax_err err = take_name(t->priority, "priority", m->priority, p);
+    if (err == AX_OK)
         err = take_name(t->pool, "pool", m->pool, p);
-    }
-    t->ordered = m->ordered;
-    if (err == AX_OK && m->max_retry_if_set_case == AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY) {
-        char text[16];
-        snprintf(text, sizeof(text), "%u", m->max_retry);
-        err = task_rule_max_retry(t, "max_retry", text, p);
-    }
+    for (size_t i = 0; err == AX_OK && i < PROTO_FIELD_COUNT; i++)
+        err = take_field(t, m, &proto_fields[i], p);
     return err;
 }
 
@@ -201,11 +227,8 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
     if (err == AX_OK) {
         err = take_headers(t, m, p);
     }
-    if (err == AX_OK) {
-        static const struct task_field_names names = {
-            "delay", "at", "cron", "time_zone", "overlap", "expires", "key", "group", "ordered"};
-        err = task_rule_together(t, &names, p);
-    }
+    if (err == AX_OK)
+        err = task_rule_together(t, true, p);
     if (err != AX_OK) {
         task_clear(t);
         return err;

@@ -268,106 +268,65 @@ ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const 
     return AX_OK;
 }
 
-ax_err task_rule_together(const struct task *t, const struct task_field_names *names,
-                          struct problem *p)
+/* In a submission with headers the key is usually given as the message id. */
+static const char *name_in(bool is_proto, enum header_id id)
+{
+    return is_proto           ? header_table[id].member
+           : id == HEADER_KEY ? HDR_MSG_ID
+                              : header_table[id].name;
+}
+
+ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p)
 {
     if (t->delay_ms >= 0 && t->at_ns) {
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
-                           names->delay, names->at);
+                           name_in(is_proto, HEADER_DELAY), name_in(is_proto, HEADER_AT));
     }
     if (t->cron && (t->delay_ms >= 0 || t->at_ns)) {
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
-                           names->cron, t->at_ns ? names->at : names->delay);
+                           name_in(is_proto, HEADER_CRON),
+                           t->at_ns ? name_in(is_proto, HEADER_AT)
+                                    : name_in(is_proto, HEADER_DELAY));
     }
     if (t->cron && (t->expires_ns || t->expires_in_ms)) {
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
-                           names->cron, names->expires);
+                           name_in(is_proto, HEADER_CRON), name_in(is_proto, HEADER_EXPIRES));
     }
     if (t->cron && !t->key) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s; a recurring task needs a key as its name",
-                           names->cron, names->key);
+                           name_in(is_proto, HEADER_CRON), name_in(is_proto, HEADER_KEY));
     }
     if (t->time_zone && !t->cron) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s, the only thing it has a meaning for",
-                           names->time_zone, names->cron);
+                           name_in(is_proto, HEADER_TIME_ZONE), name_in(is_proto, HEADER_CRON));
     }
     if (t->overlap != TASK_OVERLAP_DEFAULT && !t->cron) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s, the only thing it has a meaning for",
-                           names->overlap, names->cron);
+                           name_in(is_proto, HEADER_OVERLAP), name_in(is_proto, HEADER_CRON));
     }
     if (t->ordered && !t->group) {
         return problem_set(p, AX_E_INVALID, "%s is given without %s; order is kept within a group",
-                           names->ordered, names->group);
+                           name_in(is_proto, HEADER_ORDERED), name_in(is_proto, HEADER_GROUP));
     }
     if (t->ordered && (t->cron || t->delay_ms >= 0 || t->at_ns)) {
         return problem_set(p, AX_E_INVALID,
                            "%s and %s are both given; an ordered task is taken in order of "
                            "acceptance, not at a time",
-                           names->ordered,
-                           t->cron    ? names->cron
-                           : t->at_ns ? names->at
-                                      : names->delay);
+                           name_in(is_proto, HEADER_ORDERED),
+                           t->cron    ? name_in(is_proto, HEADER_CRON)
+                           : t->at_ns ? name_in(is_proto, HEADER_AT)
+                                      : name_in(is_proto, HEADER_DELAY));
     }
     if (t->cron && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
         return problem_set(p, AX_E_INVALID,
                            "%s: a key of %zu bytes is not allowed with %s; it must have 1 to %d",
-                           names->key, strlen(t->key), names->cron, TASK_CRON_KEY_MAX_BYTES);
+                           name_in(is_proto, HEADER_KEY), strlen(t->key),
+                           name_in(is_proto, HEADER_CRON), TASK_CRON_KEY_MAX_BYTES);
     }
     return AX_OK;
-}
-
-/* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
- * all of them. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 24 };
-    size_t n = strlen(a), m = strlen(b);
-    if (n > MAX || m > MAX) {
-        return MAX;
-    }
-    size_t row[MAX + 1];
-    for (size_t j = 0; j <= m; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t changed = diagonal +
-                             (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-            diagonal = row[j];
-            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = changed < shorter ? changed : shorter;
-        }
-    }
-    return row[m];
-}
-
-ax_err task_unknown_header(const char *name, const char *const *allowed, size_t count,
-                           struct problem *p)
-{
-    char quoted[TASK_QUOTE_MAX];
-    char list[256] = "";
-    const char *nearest = NULL;
-    size_t best = 4;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(name, allowed[i]);
-        if (d < best) {
-            best = d;
-            nearest = allowed[i];
-        }
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", allowed[i]);
-    }
-    if (nearest) {
-        return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
-                           task_quote(name, quoted), nearest);
-    }
-    return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
-                       task_quote(name, quoted), list);
 }
 
 ax_err task_add_header(struct task *t, const char *name, const char *value)
@@ -392,9 +351,4 @@ void task_give_id(struct task *t)
     } else {
         name_new_id(t->id);
     }
-}
-
-void task_init(struct task *t)
-{
-    *t = (struct task){.attempt = 1, .max_retry = -1, .delay_ms = -1};
 }

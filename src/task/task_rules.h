@@ -1,12 +1,13 @@
 /* The rules for a submission's fields (docs/design.md), shared by the headers form and the protobuf
  * form. Each takes the field's name as the producer knows it ("Ax-Delay" or "delay") for the error
- * text. Inside core/task*.c only. */
+ * text. Inside src/task only. */
 #ifndef AX_TASK_TASK_RULES_H
 #define AX_TASK_TASK_RULES_H
 
 #include <stddef.h>
 
 #include "base/error.h"
+#include "task/header_table.h"
 #include "task/task.h"
 
 #define TASK_CRON_MAX_CHARS 256
@@ -20,30 +21,21 @@
 #define TASK_QUOTE_MAX 72
 const char *task_quote(const char *value, char buf[TASK_QUOTE_MAX]);
 
-ax_err task_rule_key(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_max_retry(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_backoff(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_delay(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_at(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_cron(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_time_zone(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_group(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_ordered(struct task *t, const char *field, const char *value, struct problem *p);
-ax_err task_rule_expires(struct task *t, const char *field, const char *value, struct problem *p);
+/* task_rule_key, task_rule_delay …: one a row of the table. */
+#define GIVEN(id, rule, ...) header_rule task_rule_##rule;
+#define OWN(...)
+HEADER_TABLE(GIVEN, OWN)
+#undef GIVEN
+#undef OWN
 
 /* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind:
  * "header" or "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,
                       struct problem *p);
 
-/* What only shows when all fields are known. Names in the order of the struct. */
-struct task_field_names {
-    const char *delay, *at, *cron, *time_zone, *overlap, *expires, *key, *group, *ordered;
-};
-ax_err task_rule_together(const struct task *t, const struct task_field_names *names,
-                          struct problem *p);
+/* What only shows when all fields are known. is_proto: p names fields of ax.v1.Task rather than
+ * headers. */
+ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p);
 
 /* A header name that the wire can carry: printable ASCII without space and colon. */
 bool task_header_name_ok(const char *name);
@@ -52,15 +44,9 @@ bool task_header_name_ok(const char *name);
 bool task_header_is_status(const char *name);
 bool task_header_is_ax(const char *name);   /* Ax-*, any case of letters */
 bool task_header_is_nats(const char *name); /* Nats-*, any case of letters */
-/* Refuses an Ax-* header that is not one of allowed[count]: names the nearest, or all. */
-ax_err task_unknown_header(const char *name, const char *const *allowed, size_t count,
-                           struct problem *p);
-
 /* Appends to the pass-through array. AX_E_NOMEM. */
 ax_err task_add_header(struct task *t, const char *name, const char *value);
 /* Gives the task its id: from pool and key, or a fresh one. */
 void task_give_id(struct task *t);
-/* A task with nothing given. */
-void task_init(struct task *t);
 
 #endif

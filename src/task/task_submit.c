@@ -1,15 +1,13 @@
 /* The headers form of a submission. */
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "task/header_table.h"
 #include "task/task.h"
 #include "task/task_headers.h"
 #include "task/task_rules.h"
-
-static const char *const submit_headers[] = {
-    HDR_KEY,       HDR_DELAY,  HDR_AT,      HDR_CRON,    HDR_TIME_ZONE, HDR_BACKOFF, HDR_EXPIRES,
-    HDR_MAX_RETRY, HDR_SCHEMA, HDR_OVERLAP, HDR_TIMEOUT, HDR_GROUP,     HDR_ORDERED};
-#define SUBMIT_HEADER_COUNT (sizeof(submit_headers) / sizeof(*submit_headers))
 
 struct submission {
     struct task *task;
@@ -25,28 +23,67 @@ static ax_err refuse_schema(const char *field, const char *value, struct problem
                        field, task_quote(value, quoted));
 }
 
-static ax_err take_ax_header(struct task *t, const struct task_header_value *h, struct problem *p)
+/* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
+ * all of them. */
+static size_t distance(const char *a, const char *b)
 {
-    static const struct {
-        const char *name;
-        ax_err (*rule)(struct task *, const char *, const char *, struct problem *);
-    } rules[] = {
-        {HDR_KEY, task_rule_key},         {HDR_DELAY, task_rule_delay},
-        {HDR_AT, task_rule_at},           {HDR_MAX_RETRY, task_rule_max_retry},
-        {HDR_CRON, task_rule_cron},       {HDR_TIME_ZONE, task_rule_time_zone},
-        {HDR_EXPIRES, task_rule_expires}, {HDR_BACKOFF, task_rule_backoff},
-        {HDR_OVERLAP, task_rule_overlap}, {HDR_TIMEOUT, task_rule_timeout},
-        {HDR_GROUP, task_rule_group},     {HDR_ORDERED, task_rule_ordered},
-    };
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-        if (strcmp(h->name, rules[i].name) == 0) {
-            return rules[i].rule(t, h->name, h->value, p);
+    enum { MAX = 24 };
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MAX || m > MAX) {
+        return MAX;
+    }
+    size_t row[MAX + 1];
+    for (size_t j = 0; j <= m; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t changed = diagonal +
+                             (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+            diagonal = row[j];
+            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = changed < shorter ? changed : shorter;
         }
     }
-    if (strcmp(h->name, HDR_SCHEMA) == 0) {
-        return refuse_schema(h->name, h->value, p);
+    return row[m];
+}
+
+/* Names the nearest of AX's headers, or all that a producer can give. */
+static ax_err refuse_unknown(const char *name, struct problem *p)
+{
+    char quoted[TASK_QUOTE_MAX];
+    char list[256] = "";
+    const char *nearest = NULL;
+    size_t best = 4, used = 0;
+    for (int i = 0; i <= HEADER_COUNT; i++) {
+        if (i < HEADER_COUNT && header_table[i].rule == NULL)
+            continue;
+        const char *allowed = i < HEADER_COUNT ? header_table[i].name : HDR_SCHEMA;
+        size_t d = distance(name, allowed);
+        if (d < best) {
+            best = d;
+            nearest = allowed;
+        }
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used > 0 ? ", " : "",
+                                 allowed);
     }
-    return task_unknown_header(h->name, submit_headers, SUBMIT_HEADER_COUNT, p);
+    if (nearest) {
+        return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
+                           task_quote(name, quoted), nearest);
+    }
+    return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
+                       task_quote(name, quoted), list);
+}
+
+static ax_err take_ax_header(struct task *t, const struct task_header_value *h, struct problem *p)
+{
+    const struct header_row *row = header_table_find(h->name);
+    if (row != NULL && row->rule != NULL)
+        return row->rule(t, h->name, h->value, p);
+    return strcmp(h->name, HDR_SCHEMA) == 0 ? refuse_schema(h->name, h->value, p)
+                                            : refuse_unknown(h->name, p);
 }
 
 static ax_err refuse_unreadable(const char *name, struct problem *p)
@@ -123,12 +160,8 @@ ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p)
             err = task_rule_key(t, HDR_MSG_ID, s.msg_id, p);
         }
     }
-    if (err == AX_OK) {
-        static const struct task_field_names names = {HDR_DELAY,     HDR_AT,      HDR_CRON,
-                                                      HDR_TIME_ZONE, HDR_OVERLAP, HDR_EXPIRES,
-                                                      HDR_MSG_ID,    HDR_GROUP,   HDR_ORDERED};
-        err = task_rule_together(t, &names, p);
-    }
+    if (err == AX_OK)
+        err = task_rule_together(t, false, p);
     if (err != AX_OK) {
         task_clear(t);
         return err;

@@ -162,11 +162,21 @@ def check_headers():
             failures.append(f"header {name} is documented in {page} and does not exist")
         for name in set(re.findall(r"`(Nats-[A-Z][A-Za-z-]*)`", text)) - set(defined):
             failures.append(f"header {name} is documented in {page} and the code does not know it")
-    submit = re.search(r"submit_headers\[\] = \{(.*?)\}", read("src/task/task_submit.c"), re.S)[1]
-    constants = dict(re.findall(r'#define (HDR_[A-Z_]+) "([^"]+)"', read("src/task/names.h")))
-    table = rows(section("docs/protocol.md", "Headers, fields and limits"), "header")
-    same("header of a submission", [constants[c] for c in re.findall(r"HDR_[A-Z_]+", submit)],
-         "docs/protocol.md, Headers, fields and limits", ticked(table, r"^Ax-.*"))
+    constants = dict(re.findall(r'#define HDR_([A-Z_]+) "([^"]+)"', read("src/task/names.h")))
+    table = re.search(r"#define HEADER_TABLE\(GIVEN, OWN\)(.*?)\n\n", read("src/task/header_table.h"), re.S)[1]
+    given = re.findall(r"GIVEN\((\w+), (\w+), \w+, \w+, (\w+)\)", table)
+    own = re.findall(r"OWN\((\w+), \w+, \w+, (\w+), \w+\)", table)
+    assert len(given) + len(own) == table.count("GIVEN(") + table.count("OWN("), "the table of headers is read wrongly"
+    limits = section("docs/protocol.md", "Headers, fields and limits")
+    same("header of a submission", [constants[i] for i, _, _ in given] + ["Ax-Schema"],
+         "docs/protocol.md, Headers, fields and limits", ticked(rows(limits, "header"), r"^Ax-.*"))
+    same("protobuf field", [member for _, member, _ in given] + ["headers"],
+         "docs/protocol.md, Headers, fields and limits", ticked(
+             [line.split("|")[2] for line in limits.splitlines() if line.startswith("|")], r"^[a-z_]+$"))
+    carried = re.search(r"^All stages carry (.*?)\n\n", docs["docs/protocol.md"] + "\n\n", re.M | re.S)[1]
+    for i, stages in [(i, stages) for i, _, stages in given] + own:
+        if stages == "EVERYWHERE" and f"`{constants[i]}`" not in carried:
+            failures.append(f"docs/protocol.md, All stages carry: {constants[i]} is missing")
 
 
 def check_answers():

@@ -301,12 +301,8 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     HASH_FIND(by_seq, q->attempts, &lease.stream_seq, sizeof(lease.stream_seq), known);
     if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
-    struct attempt *r = attempt_adopt(q, s.id, value, lease.stream_seq, lease.timestamp_ns, seq,
-                                      t.attempt, t.timeouts, t.group, t.ordered);
-    int64_t timeout_ms = t.timeout_ms;
-    task_clear(&t);
+    struct attempt *r = attempt_adopt(q, &t, value, lease.stream_seq, lease.timestamp_ns, seq);
     if (r != NULL) {
-        r->task.timeout_ms = timeout_ms;
         int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
         r->hand_off.at_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
         ending_limit(r, ran_ns / 1000000);

@@ -89,27 +89,26 @@ struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, i
     return r;
 }
 
-struct attempt *attempt_adopt(struct queue *q, const char *id, const char *lease,
-                              uint64_t queue_seq, int64_t stored_ns, uint64_t work_seq,
-                              uint32_t attempt, uint32_t timeouts, const char *group, bool ordered)
+struct attempt *attempt_adopt(struct queue *q, struct task *t, const char *lease,
+                              uint64_t queue_seq, int64_t stored_ns, uint64_t work_seq)
 {
     struct attempt *r = make(q, lease, queue_seq, stored_ns);
-    if (r == NULL)
+    if (r == NULL) {
+        task_clear(t);
         return NULL;
+    }
     struct dispatch *d = q->pool->dispatch;
-    snprintf(r->task.id, sizeof(r->task.id), "%s", id);
-    r->task.attempt = attempt;
-    r->task.timeouts = timeouts;
-    r->task.max_retry = -1;
+    r->task = *t;
     name(r);
     add_id(r);
     r->state = ATTEMPT_RUNNING;
     r->hand_off.epoch_ns = d->work_epoch_ns;
     r->hand_off.active_ns = loop_now_ns(d->loop);
-    if (group != NULL && (!groups_join(r, group) || (ordered && !ordered_join(r, true)))) {
+    if (t->group != NULL && (!groups_join(r, t->group) || (t->ordered && !ordered_join(r, true)))) {
         attempt_free(r);
         return NULL;
     }
+    task_drop_content(&r->task);
     r->hand_off.counted = true;
     q->pool->flow.inflight++;
     groups_began(r);
@@ -151,10 +150,7 @@ void attempt_uncount(struct attempt *r)
 
 void attempt_drop_content(struct attempt *r)
 {
-    task_clear(&r->task);
-    r->task.key = r->task.group = NULL;
-    r->task.body = NULL;
-    r->task.body_bytes = 0;
+    task_drop_content(&r->task);
     natsMsg_Destroy(r->msg);
     r->msg = NULL;
 }

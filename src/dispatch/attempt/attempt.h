@@ -103,10 +103,10 @@ struct attempt {
 /* A new run for a queue message (taken). NULL: out of memory, msg destroyed, the lease will lapse.
  * r->reason is set when the message is no task: bury it, else stage it. */
 struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns);
-/* A run found in AX_WORK at start (rule 8). lease, group (NULL: none): copied. */
-struct attempt *attempt_adopt(struct queue *q, const char *id, const char *lease,
-                              uint64_t queue_seq, int64_t stored_ns, uint64_t work_seq,
-                              uint32_t attempt, uint32_t timeouts, const char *group, bool ordered);
+/* An attempt found in AX_WORK at start (rule 8). t: taken, whatever comes of it; its content is
+ * dropped. lease: copied. NULL: out of memory. */
+struct attempt *attempt_adopt(struct queue *q, struct task *t, const char *lease,
+                              uint64_t queue_seq, int64_t stored_ns, uint64_t work_seq);
 /* Forgets the run and touches nothing outside. */
 void attempt_free(struct attempt *r);
 /* Somebody else has ended it, how we do not know: forgets it. */

@@ -20,40 +20,6 @@ static void step_store(struct submit *s);
 static void step_look_older(struct submit *s);
 static void step_remove_old(struct submit *s);
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-static bool same_headers(const struct task *a, const struct task *b)
-{
-    if (a->header_count != b->header_count)
-        return false;
-    for (size_t i = 0; i < a->header_count; i++) {
-        bool there = false;
-        for (size_t j = 0; !there && j < b->header_count; j++) {
-            there = strcmp(a->headers[i].name, b->headers[j].name) == 0 &&
-                    strcmp(a->headers[i].value, b->headers[j].value) == 0;
-        }
-        if (!there)
-            return false;
-    }
-    return true;
-}
-
-/* A deployment that submits its schedules each time must not put off an "@every 1h" for ever. */
-static bool is_same(const struct task *a, const struct task *b)
-{
-    bool a_skips = a->overlap != TASK_OVERLAP_QUEUE, b_skips = b->overlap != TASK_OVERLAP_QUEUE;
-    return same_text(a->cron, b->cron) && same_text(a->time_zone, b->time_zone) &&
-           same_text(a->key, b->key) && same_text(a->group, b->group) &&
-           strcmp(a->priority, b->priority) == 0 && a_skips == b_skips &&
-           a->max_retry == b->max_retry && a->backoff_ms == b->backoff_ms &&
-           a->timeout_ms == b->timeout_ms && a->body_bytes == b->body_bytes &&
-           (a->body_bytes == 0 || memcmp(a->body, b->body, a->body_bytes) == 0) &&
-           same_headers(a, b);
-}
-
 static void found_one(struct submit *s, const struct stored_msg *found, const struct task *there)
 {
     struct verdict v;
@@ -67,7 +33,9 @@ static void found_one(struct submit *s, const struct stored_msg *found, const st
     } else if (there->submitted == s->task.submitted) {
         s->seq = found->seq; /* an earlier try of ours */
         submit_run(s, step_look_older);
-    } else if (is_same(&s->task, there)) {
+    } else if (task_is_same(&s->task, there)) {
+        /* A deployment that submits its schedules each time must not put off an "@every 1h" for
+         * ever. */
         s->same = true;
         s->seq = found->seq;
         submit_run(s, step_look_older);
