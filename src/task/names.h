@@ -41,8 +41,8 @@
 #define HDR_SCHEDULE "Nats-Schedule"
 #define HDR_SCHEDULE_TARGET "Nats-Schedule-Target"
 #define HDR_SCHEDULE_ZONE "Nats-Schedule-Time-Zone"
-#define HDR_SCHEDULE_NEXT \
-    "Nats-Schedule-Next" /* on what fell due: when a recurring schedule fires next */
+/* On what fell due: when a recurring schedule fires next. */
+#define HDR_SCHEDULE_NEXT "Nats-Schedule-Next"
 #define HDR_TASK "Ax-Task"
 #define HDR_KEY "Ax-Key"
 #define HDR_PRIORITY "Ax-Priority"
