@@ -13,12 +13,6 @@
 #define POOLS_LOOK_AGAIN_MS 1000
 #define PIPELINE_SLOTS 16384
 #define TICK_MS 1000
-#define FILTER_DAYS 7
-#define FILTER_ERROR 0.001
-/* More than are finished between the loss of an ack of a queue message and its coming again; 6 to
- * 12 MB. */
-#define RECENT_ENTRIES 500000
-#define FILTER_EVERY_MS 600000
 
 double dispatch_random(struct dispatch *d)
 {
@@ -119,26 +113,14 @@ static void on_pools_timer(void *arg)
     struct dispatch *d = arg;
     read_pools(d);
     /* Twice, for a server that takes its time. */
-    if (--d->pools_looks > 0)
-        loop_timer_start(d->loop, &d->pools_timer, POOLS_LOOK_AGAIN_MS, on_pools_timer, d);
+    if (--d->pools_reread.left > 0)
+        loop_timer_start(d->loop, &d->pools_reread.timer, POOLS_LOOK_AGAIN_MS, on_pools_timer, d);
 }
 
 void dispatch_look_pools(struct dispatch *d)
 {
-    d->pools_looks = 2;
-    loop_timer_start(d->loop, &d->pools_timer, POOLS_LOOK_MS, on_pools_timer, d);
-}
-
-/* ---- the filter ---- */
-
-static void on_filter_timer(void *arg)
-{
-    struct dispatch *d = arg;
-    if (clock_is_set(&d->clock)) {
-        filter_expire(d->filter, clock_ax_ns(&d->clock));
-        batch_index_expire(d->batches, clock_ax_ns(&d->clock));
-    }
-    loop_timer_start(d->loop, &d->filter_timer, FILTER_EVERY_MS, on_filter_timer, d);
+    d->pools_reread.left = 2;
+    loop_timer_start(d->loop, &d->pools_reread.timer, POOLS_LOOK_MS, on_pools_timer, d);
 }
 
 /* ---- running ---- */
@@ -147,19 +129,12 @@ static void on_tick(void *arg)
 {
     struct dispatch *d = arg;
     bool ready = catch_up_done(d) > 0 && d->priorities.count > 0 && d->assignment.started;
-    struct filter_stats s;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
         pool_tick(p);
         ready = ready && (p->lead.ready || pool_is_led_elsewhere(p));
     }
     atomic_store(&d->is_ready, ready);
-    filter_stats(d->filter, &s);
-    metric_set(d->m_filter_checks, (int64_t)s.checks);
-    metric_set(d->m_filter_saved, (int64_t)s.negatives);
-    metric_set(d->m_filter_false, (int64_t)s.false_positives);
-    metric_set(d->m_filter_bytes, (int64_t)s.bytes);
-    metric_set(d->m_index_bytes,
-               (int64_t)(batch_index_bytes(d->batches) + batch_index_bytes(d->recent)));
+    done_view_tick(&d->done, &d->clock, loop_now_ns(d->loop));
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
 }
 
@@ -185,37 +160,17 @@ static void on_reconnected(void *arg)
     dispatch_kick(d);
 }
 
-static void add_metrics(struct dispatch *d)
-{
-    d->m_filter_checks = metrics_get(METRIC_COUNTER, "ax_filter_checks_total",
-                                     "Look-ups in the Bloom filter.", "");
-    d->m_filter_saved = metrics_get(METRIC_COUNTER, "ax_filter_reads_saved_total",
-                                    "Reads of AX_DONE that the filter saved.", "");
-    d->m_filter_bytes = metrics_get(METRIC_GAUGE, "ax_filter_bytes", "Memory of the Bloom filter.",
-                                    "");
-    d->m_index_bytes = metrics_get(METRIC_GAUGE, "ax_index_bytes", "Memory of the index of pages.",
-                                   "");
-    d->m_filter_false = metrics_get(METRIC_COUNTER, "ax_filter_false_positives_total",
-                                    "Reads of AX_DONE that found nothing.", "");
-}
-
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)
 {
     d->options = o;
     clock_init(&d->clock);
     if (getrandom(&d->random, sizeof(d->random), 0) != (ssize_t)sizeof(d->random) || d->random == 0)
         d->random = (uint64_t)clock_mono_ns(&d->clock) | 1;
-    d->catch_up.next_seq = 1;
-    add_metrics(d);
     d->events = (struct wire_events){.reconnected = on_reconnected, .arg = d};
     ax_err err = loop_new(&d->loop, &d->clock);
     instance_new(d->instance); /* starts nats.c's threads: what they touch is there now */
     if (err == AX_OK)
-        err = filter_new(&d->filter, FILTER_DAYS, (int)o->filter_entries, FILTER_ERROR);
-    if (err == AX_OK)
-        err = batch_index_new(&d->batches, FILTER_DAYS);
-    if (err == AX_OK)
-        err = batch_index_new_recent(&d->recent, RECENT_ENTRIES);
+        err = done_view_init(&d->done, (int)o->filter_entries);
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
     loop_on_wake(d->loop, on_wake, d);
@@ -238,7 +193,6 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     dispatch_look_pools(d);
     assignment_start(d);
     on_tick(d);
-    on_filter_timer(d);
     loop_leave(d->loop);
     return AX_OK;
 }

@@ -16,9 +16,15 @@
 #include "bus/reader.h"
 #include "bus/wire.h"
 #include "dispatch/lead/assignment.h"
+#include "dispatch/lead/catch_up.h"
+#include "dispatch/lead/done_view.h"
 #include "dispatch/pool/pool.h"
-#include "done/batch_index.h"
-#include "done/filter.h"
+
+/* Reading AX_POOLS once more: see dispatch_look_pools. */
+struct pools_reread {
+    struct loop_timer timer;
+    int left; /* readings still to come */
+};
 
 struct dispatch {
     const struct options *options;
@@ -27,26 +33,16 @@ struct dispatch {
     struct wire *wire;
     struct pipeline *pipeline;
     struct wire_events events;
-    struct filter *filter;       /* ids in KV_AX_DONE */
-    struct batch_index *batches; /* those of them that are in pages */
-    /* of keyless tasks the last, whose queue message may come again */
-    struct batch_index *recent;
-    struct {
-        bool reading;
-        uint64_t next_seq;              /* of KV_AX_DONE: where to go on */
-        uint64_t started, wanted, done; /* readings, counted */
-        int64_t end_ns;                 /* monotonic: end of the last one */
-        /* in the order of the readings they wait for */
-        struct catch_up_waiter *waiting, *waiting_end;
-    } catch_up;                            /* seen.c */
+    struct done_view done;                 /* what we know of KV_AX_DONE */
+    struct catch_up catch_up;              /* reading it */
     char instance[INSTANCE_MAX_CHARS + 1]; /* our name among the dispatchers */
     struct assignment assignment;
     uint64_t random; /* state of the jitter's generator */
     struct priorities priorities;
     int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */
     struct pool *pools;
-    struct loop_timer tick, filter_timer, pools_timer;
-    int pools_looks;      /* of dispatch_look_pools, still to come */
+    struct loop_timer tick;
+    struct pools_reread pools_reread;
     atomic_bool is_ready; /* for /readyz */
     /* keeper */
     pthread_t keeper;
@@ -54,8 +50,6 @@ struct dispatch {
     pthread_cond_t keeper_wake;
     bool keeper_kicked, keeper_stop, keeper_running;
     uint64_t keeper_seen; /* streams: see provision_streams */
-    struct metric *m_filter_checks, *m_filter_saved, *m_filter_false, *m_filter_bytes,
-        *m_index_bytes;
 };
 
 /* Connects and starts everything; loop_run by the caller afterwards. */

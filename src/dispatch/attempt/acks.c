@@ -78,7 +78,7 @@ static void receive(struct attempt *r, const struct ack_payload *a)
         break;
     case ACK_TERM:
         snprintf(why, sizeof(why), "terminated%s%s", a->reason[0] != '\0' ? ": " : "", a->reason);
-        ending_bury(r, why);
+        ending_bury(r, DEAD_TERMINATED, why);
         break;
     case ACK_PROGRESS:
         r->hand_off.active_ns = loop_now_ns(r->pool->dispatch->loop);

@@ -75,6 +75,7 @@ struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, i
         r->task.max_retry = -1;
         r->task.body = natsMsg_GetData(msg);
         r->task.body_bytes = (size_t)natsMsg_GetDataLength(msg);
+        r->end.why = DEAD_MALFORMED;
         snprintf(r->end.reason, sizeof(r->end.reason), "malformed: %.200s", p.text);
     }
     name(r);

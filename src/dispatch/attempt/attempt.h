@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
+#include "dispatch/attempt/dead_reason.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/pool/demand.h"
 #include "task/task.h"
@@ -63,10 +64,11 @@ struct attempt_hand_off {
 /* How it ends, kept for the steps of ending. ending.c. */
 struct attempt_ending {
     enum attempt_end kind;
-    bool decided;      /* a step of it got no usable answer and is repeated, not judged anew */
-    bool next_attempt; /* a retry was written */
-    int64_t delay_ms;  /* before the next attempt; -1: the backoff decides */
-    char reason[256];
+    bool decided;         /* a step of it got no usable answer and is repeated, not judged anew */
+    bool next_attempt;    /* a retry was written */
+    int64_t delay_ms;     /* before the next attempt; -1: the backoff decides */
+    enum dead_reason why; /* of its dead letter, should it become one */
+    char reason[256];     /* the same in words */
     void (*cancelled)(void *arg, bool gone, bool done);
     void *cancel_arg;
     bool done_late; /* END_CANCELLED: the worker's ack was heard meanwhile */

@@ -136,8 +136,8 @@ static void conclude(struct cancel *c)
         err = record_writer_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence,
                                   on_recorded, c);
     } else {
-        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->batches, c->id, WAIT_MS,
-                          on_record, c);
+        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->done.batches, c->id,
+                          WAIT_MS, on_record, c);
     }
     if (err != AX_OK)
         finish(c, NULL, ax_err_text(err));

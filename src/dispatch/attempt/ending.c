@@ -81,7 +81,7 @@ void acks_honour(struct pool *p, const struct superseded_ack *l)
 {
     struct dispatch *d = p->dispatch;
     /* first: the retry may be about to start */
-    filter_add(d->filter, l->id, strlen(l->id), clock_ax_ns(&d->clock));
+    filter_add(d->done.filter, l->id, strlen(l->id), clock_ax_ns(&d->clock));
     acks_remember_unrecorded(p, l);
     FAULT("late.record.before");
     record_writer_write(p, RECORD_DONE, l->id, l->attempt, l->work_seq, on_late_recorded, p);
@@ -184,6 +184,7 @@ static void on_place_looked(void *arg, ax_err err, const struct stored_msg *foun
         snprintf(r->end.reason, sizeof(r->end.reason),
                  "no place for its retry: a recurring task has the same key");
         r->end.kind = END_BURIED;
+        r->end.why = DEAD_OTHER;
         start_failing(r);
     }
 }
@@ -260,7 +261,7 @@ static void write_next(struct attempt *r, struct task *t, bool dead, const char 
         }
     }
     if (dead) /* another submission of it may be stored later, and must be looked up then */
-        filter_add(d->filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
+        filter_add(d->done.filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
     r->end.next_attempt = !dead;
     FAULT_IF(dead, "dead.publish.before");
     FAULT_IF(!dead, "later.publish.before");
@@ -358,7 +359,7 @@ bool ending_is_dead_letter(const struct attempt *r, const struct stored_msg *fou
 void ending_was_buried(struct attempt *r)
 {
     struct dispatch *d = r->pool->dispatch;
-    filter_add(d->filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
+    filter_add(d->done.filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
     r->state = ATTEMPT_ENDING;
     r->end.kind = END_BURIED;
     attempt_uncount(r);
@@ -416,6 +417,7 @@ void ending_fail(struct attempt *r, const char *why, int64_t delay_ms)
 {
     snprintf(r->end.reason, sizeof(r->end.reason), "%s", why);
     r->end.kind = END_FAILED;
+    r->end.why = DEAD_FAILED;
     r->end.delay_ms = delay_ms;
     start_failing(r);
 }
@@ -443,6 +445,7 @@ void ending_time_out(struct attempt *r)
     snprintf(r->end.reason, sizeof(r->end.reason), "no receipt within ack wait");
     revoke(r);
     r->end.kind = END_TIMED_OUT;
+    r->end.why = DEAD_TIMED_OUT;
     r->end.delay_ms = -1;
     start_failing(r);
 }
@@ -476,10 +479,11 @@ void ending_limit(struct attempt *r, int64_t ran_ms)
                      on_limit, r);
 }
 
-void ending_bury(struct attempt *r, const char *why)
+void ending_bury(struct attempt *r, enum dead_reason why, const char *text)
 {
-    if (why != r->end.reason)
-        snprintf(r->end.reason, sizeof(r->end.reason), "%s", why);
+    if (text != r->end.reason)
+        snprintf(r->end.reason, sizeof(r->end.reason), "%s", text);
+    r->end.why = why;
     r->end.kind = END_BURIED;
     start_failing(r);
 }

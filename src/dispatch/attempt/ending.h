@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bus/pipeline.h"
+#include "dispatch/attempt/dead_reason.h"
 
 struct attempt;
 struct dispatch;
@@ -23,7 +24,8 @@ bool ending_is_dead_letter(const struct attempt *r, const struct stored_msg *fou
 /* Retry after delay_ms (-1: backoff), or dead letter when there were enough. */
 void ending_fail(struct attempt *r, const char *why, int64_t delay_ms);
 void ending_time_out(struct attempt *r); /* silence: the same, with a limit of its own */
-void ending_bury(struct attempt *r, const char *why); /* dead letter at once */
+/* Writes the dead letter at once. text: its reason in words, copied; it may be r->end.reason. */
+void ending_bury(struct attempt *r, enum dead_reason why, const char *text);
 void ending_drop(struct attempt *r); /* done before: ack the queue message, forget */
 /* The attempt has run since `ran_ms` ago: starts the clock of its Ax-Timeout, if it has one. */
 void ending_limit(struct attempt *r, int64_t ran_ms);

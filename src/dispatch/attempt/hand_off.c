@@ -80,8 +80,8 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
         ending_finish_as(r, attempt, work_seq);
         pool_pump(p);
     } else if (err == AX_E_NOT_FOUND) {
-        if (filter_check(p->dispatch->filter, r->task.id, strlen(r->task.id)))
-            filter_was_false(p->dispatch->filter);
+        if (filter_check(p->dispatch->done.filter, r->task.id, strlen(r->task.id)))
+            filter_was_false(p->dispatch->done.filter);
         publish(r);
     } else if (err == AX_E_PROTOCOL && seq != 0) {
         log_warn("unreadable idempotency record, task runs", "task=%s pool=%s", r->task.id,
@@ -183,7 +183,8 @@ static void publish_task(struct attempt *r, struct task *t)
     err = pipeline_publish(d->pipeline, reply, msg, 0, on_puback, r);
     if (err == AX_E_TOO_LONG) {
         give_back(r);
-        ending_bury(r, "too large for the server's max_payload with the headers of a hand-off");
+        ending_bury(r, DEAD_OTHER,
+                    "too large for the server's max_payload with the headers of a hand-off");
     } else if (err != AX_OK) {
         put_back(r);
     }
@@ -224,7 +225,7 @@ static void publish(struct attempt *r)
 static void look_up_record(struct attempt *r)
 {
     struct dispatch *d = r->pool->dispatch;
-    const struct batch_index *pages = name_is_keyed(r->task.id) ? d->batches : d->recent;
+    const struct batch_index *pages = name_is_keyed(r->task.id) ? d->done.batches : d->done.recent;
     if (record_find(d->pipeline, pages, r->task.id, GET_WAIT_MS, on_record, r) != AX_OK)
         put_back(r);
 }
@@ -266,9 +267,9 @@ static bool may_have_ended(const struct attempt *r)
     struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
     uint32_t attempt;
     uint64_t work_seq;
-    return filter_check(d->filter, r->task.id, strlen(r->task.id)) ||
+    return filter_check(d->done.filter, r->task.id, strlen(r->task.id)) ||
            acks_was_acked(r->pool, r->task.id, &attempt, &work_seq) ||
-           (!name_is_keyed(r->task.id) && batch_index_find(d->recent, r->task.id, found) > 0);
+           (!name_is_keyed(r->task.id) && batch_index_find(d->done.recent, r->task.id, found) > 0);
 }
 
 static void on_caught_up(void *arg)
@@ -366,7 +367,7 @@ void hand_off_start(struct attempt *r)
     if (r->task.expires_ns != 0 && clock_is_set(&d->clock) &&
         clock_ax_ns(&d->clock) >= r->task.expires_ns) {
         give_back(r);
-        ending_bury(r, "expired");
+        ending_bury(r, DEAD_EXPIRED, "expired");
         return;
     }
     r->state = ATTEMPT_CHECKING;

@@ -96,12 +96,14 @@ static void learn(const struct open_batch *s)
     int64_t now_ns = clock_ax_ns(&d->clock);
     const struct record_batch *page = &s->batch;
     if (page->count > 1)
-        record_learn_batch(d->batches, d->recent, &s->name, page, now_ns);
+        record_learn_batch(d->done.batches, d->done.recent, &s->name, page, now_ns);
     else if (!name_is_keyed(page->entries[0].task))
-        record_learn_keyless(d->recent, page->entries[0].task);
+        record_learn_keyless(d->done.recent, page->entries[0].task);
     for (int i = 0; i < page->count; i++) {
-        if (name_is_keyed(page->entries[i].task))
-            filter_add(d->filter, page->entries[i].task, strlen(page->entries[i].task), now_ns);
+        if (name_is_keyed(page->entries[i].task)) {
+            filter_add(d->done.filter, page->entries[i].task, strlen(page->entries[i].task),
+                       now_ns);
+        }
     }
 }
 

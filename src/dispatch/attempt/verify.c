@@ -59,7 +59,7 @@ void verify_ended_by(struct attempt *r, bool known, const char *reason)
         undecided(r);
     } else if (reason != NULL) {
         FAULT("look.terminated");
-        ending_bury(r, reason);
+        ending_bury(r, DEAD_TERMINATED, reason);
     } else {
         FAULT("look.finished");
         ending_finish(r);
@@ -78,7 +78,7 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
         FAULT("look.ended-elsewhere");
         /* Recorded, most likely, by another dispatcher, after we had read the bucket. "Maybe" costs
          * one read. */
-        filter_add(p->dispatch->filter, r->task.id, strlen(r->task.id),
+        filter_add(p->dispatch->done.filter, r->task.id, strlen(r->task.id),
                    clock_ax_ns(&p->dispatch->clock));
         attempt_vanished(r);
         pool_pump(p);

@@ -226,26 +226,9 @@ void pool_stats_heard_late(struct pool *p, const struct superseded_ack *l)
         took(p, now - l->handed_ns, silence(l->handed_ns, l->heard_ns, now), now);
 }
 
-enum dead_reason pool_stats_reason(const char *why)
-{
-    static const struct {
-        const char *begin;
-        enum dead_reason reason;
-    } known[] = {
-        {"terminated", DEAD_TERMINATED}, {"expired", DEAD_EXPIRED}, {"malformed", DEAD_MALFORMED}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strncmp(why, known[i].begin, strlen(known[i].begin)) == 0)
-            return known[i].reason;
-    }
-    return DEAD_OTHER;
-}
-
 void pool_stats_dead(const struct attempt *r)
 {
-    enum dead_reason reason = r->end.kind == END_FAILED      ? DEAD_FAILED
-                              : r->end.kind == END_TIMED_OUT ? DEAD_TIMED_OUT
-                                                             : pool_stats_reason(r->end.reason);
-    metric_add(r->pool->stats.m_dead[reason], 1);
+    metric_add(r->pool->stats.m_dead[r->end.why], 1);
 }
 
 /* ---- life ---- */

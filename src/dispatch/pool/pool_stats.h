@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "bus/ack.h"
+#include "dispatch/attempt/dead_reason.h"
 #include "stats/history.h"
 #include "stats/metrics.h"
 #include "stats/window.h"
@@ -20,21 +21,6 @@ struct superseded_ack;
 struct pool;
 struct queue;
 struct attempt;
-
-/* Why a dead letter was written; the texts are the values of the label `reason`. */
-#define DEAD_REASONS_LIST(X)         \
-    X(DEAD_FAILED, "failed")         \
-    X(DEAD_TIMED_OUT, "timed_out")   \
-    X(DEAD_TERMINATED, "terminated") \
-    X(DEAD_EXPIRED, "expired")       \
-    X(DEAD_MALFORMED, "malformed")   \
-    X(DEAD_OTHER, "other")
-enum dead_reason {
-#define X(name, text) name,
-    DEAD_REASONS_LIST(X)
-#undef X
-        DEAD_REASONS
-};
 
 /* Rows of struct past's history. */
 enum series {
@@ -100,8 +86,6 @@ void pool_stats_heard_late(struct pool *p, const struct superseded_ack *l);
 void pool_stats_dead(const struct attempt *r);
 /* Tasks of the pool that wait for their hand-off, in all its queues. */
 int64_t pool_stats_pending(const struct pool *p);
-/* What a "buried" run's reason is counted as. Pure. */
-enum dead_reason pool_stats_reason(const char *why);
 
 /* pool_stats_told.c: answers whoever asks on ax.figures (docs/protocol.md). */
 ax_err stats_reply_listen(struct dispatch *d);

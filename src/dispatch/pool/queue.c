@@ -95,7 +95,7 @@ static void on_redelivery(struct attempt *r, natsMsg *msg)
     else if (r->hand_off.seq != 0)
         verify_start(r);
     else if (r->end.reason[0] != '\0')
-        ending_bury(r, r->end.reason); /* a step of ending got no answer before */
+        ending_bury(r, r->end.why, r->end.reason); /* a step of ending got no answer before */
     else
         queue_stage(r, false);
 }
@@ -129,7 +129,7 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     }
     r->lease.redelivered = meta->delivered > 1;
     if (r->end.reason[0] != '\0')
-        ending_bury(r, r->end.reason);
+        ending_bury(r, r->end.why, r->end.reason);
     else
         queue_stage(r, false);
 }
