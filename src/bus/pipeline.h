@@ -10,21 +10,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bus/jserr.h"
 #include "bus/loop.h"
 #include "bus/wire.h"
 
 struct pipeline;
-
-/* err_codes of the server that AX decides on. */
-#define JSERR_WRONG_LAST_SEQ 10071
-#define JSERR_STORE_FULL 10077
-#define JSERR_WRONG_LAST_SEQ_INFLIGHT 10164
-#define JSERR_MSG_ID_IN_PROCESS 10158
-#define JSERR_TOO_MANY_REQUESTS 10167
-#define JSERR_NO_MESSAGE 10037
-#define JSERR_STREAM_NOT_FOUND 10059
-#define JSERR_CONSUMER_NOT_FOUND 10014
-#define JSERR_JS_UNAVAILABLE 10008
 
 /* What came back. Valid during the callback only. */
 struct answer {
@@ -36,7 +26,9 @@ struct answer {
     uint64_t seq;
     bool duplicate;
     int code, err_code;
-    char description[128];
+    enum jserr_full full_of; /* JSERR_STORE_FULL: which bound */
+    uint64_t last_seq;       /* JSERR_WRONG_LAST_SEQ: the last on the subject; 0: not told */
+    char description[128];   /* for people; decisions go by the fields above */
     /* publishes made, 1… ; > 1: an earlier one may have been stored unanswered */
     int tries;
 };

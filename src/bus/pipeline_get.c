@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bus/api.h"
 #include "bus/pipeline.h"
 
 struct get {
@@ -84,17 +85,11 @@ static void on_answer(void *arg, const struct answer *a)
     ax_err err = a->err;
     json_t *root = NULL;
     if (err == AX_OK) {
-        root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
-                          NULL);
-        const json_t *error = json_object_get(root, "error");
-        if (root == NULL)
-            err = AX_E_PROTOCOL;
-        else if (error != NULL) {
-            err = json_integer_value(json_object_get(error, "err_code")) == JSERR_NO_MESSAGE
-                      ? AX_E_NOT_FOUND
-                      : AX_E_SERVER;
-        } else
-            err = build(json_object_get(root, "message"), &found);
+        struct api_answer read;
+        api_read(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), &read, &root);
+        err = read.err == AX_OK ? build(json_object_get(root, "message"), &found) : read.err;
+        if (read.err_code == JSERR_NO_MESSAGE)
+            err = AX_E_NOT_FOUND;
     }
     g->cb(g->arg, err, err == AX_OK ? &found : NULL);
     natsMsg_Destroy(found.msg);

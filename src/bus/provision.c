@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bus/connect.h"
-#include "bus/provision_json.h"
 
 #define CREATE_TRIES 3
 #define CREATE_AGAIN_MS 500
@@ -223,28 +222,28 @@ static ax_err create_stream(natsConnection *nc, const struct provision_asset *as
          * once. */
         bool passing = err == AX_E_TIMEOUT ||
                        (err == AX_E_SERVER &&
-                        (err_code == JS_ERR_UNAVAILABLE || err_code == JS_ERR_NO_PEERS));
+                        (err_code == JSERR_JS_UNAVAILABLE || err_code == JSERR_NO_PEERS));
         if (passing && tries++ < CREATE_TRIES) {
             poll(NULL, 0, CREATE_AGAIN_MS);
             continue;
         }
         if (err == AX_E_SERVER &&
-            (err_code == JS_ERR_NO_PEERS || err_code == JS_ERR_REPLICAS_NOT_SUPPORTED)) {
+            (err_code == JSERR_NO_PEERS || err_code == JSERR_REPLICAS_NOT_SUPPORTED)) {
             err = problem_set(
                 p, AX_E_SERVER,
                 "stream %s: %d replicas need as many servers of one cluster, up and with JetStream",
                 asset->name, replicas);
         }
-        if (err == AX_E_SERVER && err_code == JS_ERR_STREAM_NAME_EXISTS)
+        if (err == AX_E_SERVER && err_code == JSERR_STREAM_NAME_EXISTS)
             err = AX_OK;
         /* max_bytes is reserved on creation: on a small disk a smaller bound is better than no
          * stream. The server looks at the room first, so the stream of a process that was quicker
          * looks like too little room. */
-        if (err == AX_E_SERVER && err_code == JS_ERR_STORAGE_EXCEEDED &&
+        if (err == AX_E_SERVER && err_code == JSERR_STORAGE_EXCEEDED &&
             stream_exists(nc, asset->name))
             err = AX_OK;
         int64_t max_bytes = json_integer_value(json_object_get(config, "max_bytes"));
-        if (err == AX_E_SERVER && err_code == JS_ERR_STORAGE_EXCEEDED &&
+        if (err == AX_E_SERVER && err_code == JSERR_STORAGE_EXCEEDED &&
             max_bytes / 2 >= MIN_MAX_BYTES) {
             log_warn("not enough storage for the stream's max_bytes, trying half of it",
                      "stream=%s max_bytes=%lld", asset->name, (long long)max_bytes);

@@ -4,11 +4,13 @@
 #ifndef AX_BUS_PROVISION_H
 #define AX_BUS_PROVISION_H
 
+#include <jansson.h>
 #include <nats/nats.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bus/jserr.h"
 #include "task/names.h"
 
 /* The JSON files of streams/, compiled in as they stand. */
@@ -74,5 +76,18 @@ ax_err provision_add_pool(natsConnection *nc, const char *pool, const char *json
  * malloc'ed JSON text, caller frees. AX_E_SERVER: *err_code set, p has the description. */
 ax_err provision_api(natsConnection *nc, const char *what, const char *payload, int64_t timeout_ms,
                      char **reply, int *err_code, struct problem *p);
+
+#define PROVISION_TIMEOUT_MS 5000
+
+/* provision_api with a JSON value; payload (may be NULL) is taken, also on failure. *reply: new
+ * reference. */
+ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply,
+                      int *err_code, struct problem *p);
+/* Reads an answer: AX_OK and *out, or AX_E_SERVER with *err_code, or AX_E_PROTOCOL. what: named in
+ * the problem. */
+ax_err provision_read_answer(const char *what, const char *data, size_t bytes, json_t **out,
+                             int *err_code, struct problem *p);
+/* nats.c's word about a request that got no answer. */
+ax_err provision_no_answer(natsStatus s, const char *what, struct problem *p);
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bus/provision.h"
-#include "bus/provision_json.h"
 #include "task/header.h"
 
 #define NS_PER_S 1000000000LL
@@ -38,9 +37,9 @@ static ax_err read_consumer(natsConnection *nc, const char *stream, const char *
     json_t *reply;
     int err_code;
     ax_err err = provision_json(nc, what, NULL, &reply, &err_code, p);
-    if (err == AX_E_SERVER && err_code == JS_ERR_CONSUMER_NOT_FOUND)
+    if (err == AX_E_SERVER && err_code == JSERR_CONSUMER_NOT_FOUND)
         return AX_E_NOT_FOUND;
-    if (err == AX_E_SERVER && err_code == JS_ERR_STREAM_NOT_FOUND) {
+    if (err == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {
         return problem_set(p, AX_E_SERVER, "stream %s is missing: `ax init` creates it", stream);
     }
     if (err != AX_OK)
@@ -90,7 +89,7 @@ static ax_err create_consumer(natsConnection *nc, const char *stream, const char
     int err_code;
     ax_err err = write_consumer(nc, stream, name, "create", config, &err_code, p);
     /* made by somebody else just now */
-    if (err == AX_E_SERVER && err_code == JS_ERR_CONSUMER_EXISTS)
+    if (err == AX_E_SERVER && err_code == JSERR_CONSUMER_EXISTS)
         return AX_OK;
     if (err == AX_OK && tell != NULL && tell->repaired != NULL) {
         char line[192];
@@ -251,7 +250,7 @@ static ax_err read_marker(natsConnection *nc, const char *subject, uint64_t *seq
     int err_code;
     ax_err err = provision_json(nc, "STREAM.MSG.GET." STREAM_POOLS,
                                 json_pack("{s:s}", "last_by_subj", subject), &reply, &err_code, p);
-    if (err == AX_E_SERVER && err_code == JS_ERR_NO_MESSAGE)
+    if (err == AX_E_SERVER && err_code == JSERR_NO_MESSAGE)
         return AX_OK;
     if (err != AX_OK)
         return err;
@@ -275,7 +274,7 @@ ax_err provision_add_pool(natsConnection *nc, const char *pool, const char *json
     for (int i = 0;; i++) {
         int err_code;
         ax_err err = put_pool(nc, subject, json, expected, &err_code, p);
-        if (err != AX_E_SERVER || err_code != JS_ERR_WRONG_LAST_SEQUENCE || i == ADD_POOL_TRIES)
+        if (err != AX_E_SERVER || err_code != JSERR_WRONG_LAST_SEQ || i == ADD_POOL_TRIES)
             return err;
         err = read_marker(nc, subject, &expected, p);
         if (err == AX_E_EXISTS)

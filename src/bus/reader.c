@@ -1,12 +1,12 @@
 #include "bus/reader.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "bus/stream_info.h"
 
 #define BATCH 512
 #define IDLE_MS 3000
@@ -19,7 +19,6 @@ struct reader {
     char stream[64];
     char filter[192];
     uint64_t next_seq, last_seq;
-    int64_t asked_ns;
     bool busy;      /* a request is under way */
     bool cancelled; /* free when it is over */
     struct loop_timer timer;
@@ -149,38 +148,25 @@ static void ask_leader(void *arg)
     }
 }
 
-static void on_info(void *arg, const struct answer *a)
+/* What is read is judged by its age: this answer sets the clock before the first message comes. */
+static void on_info(void *arg, ax_err err, const struct stream_info *info)
 {
     struct reader *r = arg;
     if (gone(r))
         return;
-    json_t *root = a->err != AX_OK ? NULL
-                                   : json_loadb(natsMsg_GetData(a->reply),
-                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
-    json_t *state = json_object_get(root, "state");
-    if (state != NULL)
-        r->last_seq = (uint64_t)json_integer_value(json_object_get(state, "last_seq"));
-    bool ok = state != NULL;
-    /* What is read is judged by its age: the time is known before the first message. */
-    const char *ts = json_string_value(json_object_get(root, "ts"));
-    int64_t ts_ns;
-    if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
-        clock_learn_answer(loop_clock(r->loop), ts_ns, r->asked_ns);
-    json_decref(root);
-    if (ok)
-        read_batch(r);
-    else
+    if (err != AX_OK) {
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_info, r);
+        return;
+    }
+    r->last_seq = info->last_seq;
+    read_batch(r);
 }
 
 static void read_info(void *arg)
 {
     struct reader *r = arg;
-    char api[128];
-    snprintf(api, sizeof(api), "$JS.API.STREAM.INFO.%s", r->stream);
-    r->asked_ns = loop_now_ns(r->loop);
     r->busy = true;
-    if (pipeline_request(r->pipeline, api, NULL, 0, IDLE_MS, on_info, r) != AX_OK) {
+    if (stream_info_get(r->pipeline, r->loop, r->stream, IDLE_MS, on_info, r) != AX_OK) {
         r->busy = false;
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_info, r);
     }

@@ -1,7 +1,10 @@
-/* A stream's state and the settings ingress cares about, asked of its leader without waiting. */
+/* STREAM.INFO read into a struct once: of an answer, of an item of STREAM.LIST, and asked of the
+ * stream's leader without waiting. */
 #ifndef AX_BUS_STREAM_INFO_H
 #define AX_BUS_STREAM_INFO_H
 
+#include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -9,23 +12,31 @@
 #include "bus/pipeline.h"
 
 struct stream_info {
-    char created[40]; /* tells a stream from another of the same name */
-    uint64_t messages, bytes, last_seq;
+    const char *name;    /* texts are borrowed from the answer */
+    const char *subject; /* the first of its subjects; NULL: none */
+    size_t subject_count;
+    int replicas;
+    int64_t created_ns; /* tells a stream from another of the same name; 0: not told */
+    int64_t ts_ns;      /* the server's time of the answer; 0: not told */
+    uint64_t messages, bytes, first_seq, last_seq;
     int64_t max_msgs, max_bytes; /* -1: unlimited */
     int64_t max_age_ns;          /* 0: none */
-    int64_t max_later;           /* metadata ax.max_later; -1: not there */
+    /* Metadata, as the operator wrote it; NULL: not there. */
+    const char *rank, *on_full, *group_share; /* ax.rank, ax.on_full, ax.group_share */
+    int64_t max_later;                        /* ax.max_later; -1: not there or no number */
 };
-/* info is valid during the call only; NULL when err is not AX_OK. AX_E_NOT_FOUND: no such
- * stream. */
+
+/* Reads an answer or an item of a list (borrowed, and so are out's texts). AX_E_PROTOCOL: it holds
+ * no stream. */
+ax_err stream_info_read(const json_t *answer, struct stream_info *out);
+
+/* info is valid during the call only; NULL when err is not AX_OK. AX_E_NOT_FOUND: no such stream.
+ * AX_E_TIMEOUT, AX_E_SERVER, AX_E_PROTOCOL, AX_E_NOMEM. */
 typedef void (*stream_info_cb)(void *arg, ax_err err, const struct stream_info *info);
 
-/* Lock held. The answer's time stamp goes to the loop's clock. On error cb is not called. */
+/* Asks the stream's leader; the answer's time stamp goes to the loop's clock. stream: copied. Lock
+ * held. AX_E_BUSY, AX_E_NOMEM, AX_E_DISCONNECTED: not asked, cb is not called. */
 ax_err stream_info_get(struct pipeline *p, struct loop *l, const char *stream, int64_t timeout_ms,
                        stream_info_cb cb, void *arg);
-
-/* Messages a consumer has not finished yet, delivered or not; the same rules. */
-typedef void (*consumer_left_cb)(void *arg, ax_err err, uint64_t left);
-ax_err consumer_left_get(struct pipeline *p, struct loop *l, const char *stream,
-                         const char *consumer, int64_t timeout_ms, consumer_left_cb cb, void *arg);
 
 #endif

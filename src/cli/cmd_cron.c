@@ -260,7 +260,7 @@ static int set_paused(natsConnection *nc, const struct cron_flags *f, struct sto
     else if ((e = stored_publish(nc, msg, &err_code, &p)) == AX_OK)
         code = done(f, t.id, paused ? "paused" : "active", NULL);
     else if (err_code == JSERR_SCHEDULE_PATTERN || err_code == JSERR_SCHEDULE_ZONE)
-        code = (cron_refused(&t, err_code, &p), say_problem(&p));
+        code = (cron_refused(&t, err_code == JSERR_SCHEDULE_ZONE, &p), say_problem(&p));
     else if (err_code != JSERR_WRONG_LAST_SEQ)
         code = say_problem(&p);
     natsMsg_Destroy(msg);

@@ -139,8 +139,7 @@ ax_err stored_delete(natsConnection *nc, const char *stream, uint64_t seq, struc
     int err_code = 0;
     ax_err e = provision_api(nc, what, payload, API_TIMEOUT_MS, &reply, &err_code, p);
     free(reply);
-    /* 10043: the message to delete is not there (any more). */
-    if (e == AX_E_SERVER && (err_code == JSERR_NO_MESSAGE || err_code == 10043))
+    if (e == AX_E_SERVER && (err_code == JSERR_NO_MESSAGE || err_code == JSERR_SEQUENCE_NOT_FOUND))
         return AX_E_NOT_FOUND;
     return e;
 }

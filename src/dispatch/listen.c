@@ -1,11 +1,11 @@
 /* What the dispatcher overhears: pulls, receipts, advisories, pool settings. Hints, every one of
  * which may be lost. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "bus/ack.h"
+#include "bus/advisory.h"
 #include "dispatch/attempt/cancel.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/occupancy.h"
@@ -50,15 +50,13 @@ static void on_ack(void *arg, natsMsg *msg)
 static void on_max_deliveries(void *arg, natsMsg *msg)
 {
     struct dispatch *d = arg;
-    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
-    const char *consumer = json_string_value(json_object_get(root, "consumer"));
-    uint64_t seq = (uint64_t)json_integer_value(json_object_get(root, "stream_seq"));
-    if (consumer != NULL && seq != 0) {
-        struct pool *p = dispatch_pool(d, consumer);
+    struct advisory a;
+    if (advisory_read(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a) &&
+        a.stream_seq != 0) {
+        struct pool *p = dispatch_pool(d, a.consumer);
         if (p != NULL)
-            acks_on_max_deliveries(p, seq);
+            acks_on_max_deliveries(p, a.stream_seq);
     }
-    json_decref(root);
     natsMsg_Destroy(msg);
 }
 

@@ -44,7 +44,7 @@ struct follow {
     /* last sequence as told by the last check; what was stored by then is heard by the next one */
     uint64_t told_seq;
     bool gap; /* it was not: read again */
-    char created[40];
+    int64_t created_ns;
 };
 
 enum { DONE, LATER, DEAD, FOLLOWED };
@@ -242,8 +242,8 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
         later_learn(&k->ing->later, info);
     if (f->place == KEY_DEAD)
         k->dead_age_s = info->max_age_ns / 1000000000;
-    if (strcmp(f->created, info->created) != 0 || info->last_seq < f->safe_seq) {
-        snprintf(f->created, sizeof(f->created), "%s", info->created);
+    if (f->created_ns != info->created_ns || info->last_seq < f->safe_seq) {
+        f->created_ns = info->created_ns;
         f->safe_seq = 0;
         f->whole = false;
     }

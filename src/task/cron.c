@@ -84,10 +84,10 @@ ax_err cron_check(const struct task *t, struct problem *p)
     return AX_OK;
 }
 
-ax_err cron_refused(const struct task *t, int err_code, struct problem *p)
+ax_err cron_refused(const struct task *t, bool for_zone, struct problem *p)
 {
     char quoted[TASK_QUOTE_MAX];
-    if (err_code == JSERR_SCHEDULE_ZONE) {
+    if (for_zone) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not a time zone that the server knows; it must be the name "
                            "of an IANA time zone, "

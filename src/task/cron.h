@@ -11,18 +11,14 @@
 #include "task/names.h"
 #include "task/task.h"
 
-/* What the server refuses a schedule with. */
-#define JSERR_SCHEDULE_PATTERN 10189
-#define JSERR_SCHEDULE_ZONE 10223
-
 #define CRON_SCHEDULE_MAX 288 /* value of Nats-Schedule, NUL included */
 #define CRON_KEY_MAX (KEY_MAX_BYTES + 1)
 
 /* Number of fields, form of "@every …", names, a zone where it has a meaning. AX_E_INVALID: p names
  * what is wrong. */
 ax_err cron_check(const struct task *t, struct problem *p);
-/* p for a schedule that the server refused with err_code (one of the two above). */
-ax_err cron_refused(const struct task *t, int err_code, struct problem *p);
+/* p for a schedule that the server refused: its time zone (true) or its expression. */
+ax_err cron_refused(const struct task *t, bool for_zone, struct problem *p);
 
 /* Value of Nats-Schedule for an expression that cron_check allows. Returns out. */
 char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX]);

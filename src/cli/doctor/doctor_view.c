@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bus/provision_json.h"
 #include "cli/stored.h"
 
 #define TOLD_WAIT_MS 2500

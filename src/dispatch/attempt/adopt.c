@@ -3,13 +3,13 @@
  * removal) are swept. What the former dispatcher held without having handed it off is given back (a
  * nak on its behalf), so that it does not wait for its lease. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/consumer_info.h"
 #include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/attempt/ending.h"
@@ -220,7 +220,7 @@ static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_n
     }
 }
 
-static void on_queue_info(void *arg, const struct answer *answer)
+static void on_queue_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct adoption *a = arg;
     struct pool *p = a->pool;
@@ -231,15 +231,8 @@ static void on_queue_info(void *arg, const struct answer *answer)
     }
     struct queue *q = p->queues[a->queue];
     char filter[SUBJECT_MAX_CHARS];
-    json_t *root = answer->err != AX_OK
-                       ? NULL
-                       : json_loadb(natsMsg_GetData(answer->reply),
-                                    (size_t)natsMsg_GetDataLength(answer->reply), 0, NULL);
-    a->held = json_integer_value(json_object_get(root, "num_ack_pending")) -
-              (int64_t)HASH_CNT(by_seq, q->attempts);
-    a->consumer_seq = (uint64_t)json_integer_value(
-        json_object_get(json_object_get(root, "delivered"), "consumer_seq"));
-    json_decref(root);
+    a->held = err == AX_OK ? info->num_ack_pending - (int64_t)HASH_CNT(by_seq, q->attempts) : 0;
+    a->consumer_seq = err == AX_OK ? info->delivered_consumer_seq : 0;
     snprintf(filter, sizeof(filter), "ax.queue.%s.%s.>", q->priority, p->name);
     struct reader_events events = {on_held, on_queue_end, a};
     if (a->held <= 0 || reader_start(&a->reader, p->dispatch->pipeline, p->dispatch->loop,
@@ -250,14 +243,13 @@ static void on_queue_info(void *arg, const struct answer *answer)
 static void give_back_next(struct adoption *a)
 {
     struct pool *p = a->pool;
-    char api[128];
+    struct dispatch *d = p->dispatch;
     if (a->queue == p->queue_count) {
         finish(a);
         return;
     }
-    snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO.%s.%s", p->queues[a->queue]->stream, p->name);
-    a->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, WAIT_MS, on_queue_info, a) ==
-                AX_OK;
+    a->asking = consumer_info_get(d->pipeline, d->loop, p->queues[a->queue]->stream, p->name,
+                                  WAIT_MS, on_queue_info, a) == AX_OK;
     if (!a->asking)
         finish(a);
 }

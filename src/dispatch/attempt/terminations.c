@@ -1,29 +1,19 @@
 #include "dispatch/attempt/terminations.h"
 #include "dispatch/attempt/verify.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/advisory.h"
 #include "bus/reader.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
 #define KNOWN_MAX 8192
-#define REASON_CHARS 200
 
 static void start(struct terminations *t);
-
-/* The server says "terminated" of its own accord as well, of a message that was removed while a
- * consumer's replica took it for un-acked (consumer.go): the worker's ack removed it, and that
- * replica had not heard of the ack yet. */
-static bool is_servers_own(const char *words)
-{
-    return words != NULL && (strcmp(words, "Unacknowledged message was deleted") == 0 ||
-                             strcmp(words, "Message deleted by stream limits") == 0);
-}
 
 static bool push(struct attempt_list *l, struct attempt *r)
 {
@@ -46,10 +36,11 @@ static void forget(struct terminations *t, struct termination *x)
     free(x);
 }
 
-static bool remember(struct terminations *t, uint64_t work_seq, int64_t time_ns, const char *words)
+static bool remember(struct terminations *t, const struct advisory *a, int64_t time_ns)
 {
     struct termination *x = NULL;
-    char reason[REASON_CHARS + 16];
+    uint64_t work_seq = a->stream_seq;
+    char reason[ADVISORY_REASON_MAX + 16];
     HASH_FIND(hh, t->known, &work_seq, sizeof(work_seq), x);
     if (x != NULL)
         forget(t, x);
@@ -58,8 +49,7 @@ static bool remember(struct terminations *t, uint64_t work_seq, int64_t time_ns,
     x = calloc(1, sizeof(*x));
     if (x == NULL)
         return false;
-    snprintf(reason, sizeof(reason), "terminated%s%.*s", words != NULL ? ": " : "", REASON_CHARS,
-             words != NULL ? words : "");
+    snprintf(reason, sizeof(reason), "terminated%s%s", a->has_reason ? ": " : "", a->reason);
     x->reason = strdup(reason);
     if (x->reason == NULL) {
         free(x);
@@ -76,12 +66,10 @@ static void on_event(void *arg, const char *subject, uint64_t seq, int64_t time_
     (void)subject;
     (void)seq;
     struct terminations *t = arg;
-    json_t *root = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
-    uint64_t work_seq = (uint64_t)json_integer_value(json_object_get(root, "stream_seq"));
-    const char *words = json_string_value(json_object_get(root, "reason"));
-    if (root == NULL || (!is_servers_own(words) && !remember(t, work_seq, time_ns, words)))
+    struct advisory a;
+    if (!advisory_read(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a) ||
+        (!a.is_servers_own && !remember(t, &a, time_ns)))
         t->unread = true;
-    json_decref(root);
 }
 
 static void answer(struct terminations *t, struct attempt *r, bool read)

@@ -8,13 +8,14 @@
  *   says so)
  *   gone, queue message gone                somebody else ended it: forget it */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/consumer_info.h"
+#include "bus/stream_info.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/terminations.h"
@@ -40,13 +41,6 @@ static bool receipt_came(struct attempt *r)
         return false;
     undecided(r);
     return true;
-}
-
-static json_t *load(const struct answer *a)
-{
-    if (a->err != AX_OK)
-        return NULL;
-    return json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
 }
 
 /* ---- gone: terminated? ---- */
@@ -89,22 +83,17 @@ static void on_queue_message(void *arg, ax_err err, const struct stored_msg *fou
     }
 }
 
-static void on_stream_info(void *arg, const struct answer *a)
+static void on_stream_info(void *arg, ax_err err, const struct stream_info *info)
 {
     struct attempt *r = arg;
     struct pool *p = r->pool;
-    int64_t created_ns = 0;
-    json_t *root = load(a);
-    const char *created = json_string_value(json_object_get(root, "created"));
-    bool ok = created != NULL && clock_parse_rfc3339(created, &created_ns);
-    uint64_t last_seq = (uint64_t)json_integer_value(
-        json_object_get(json_object_get(root, "state"), "last_seq"));
-    json_decref(root);
+    int64_t created_ns = err == AX_OK ? info->created_ns : 0;
     if (attempt_is_gone(r) || receipt_came(r))
         return;
     /* A node that slept and still believes that it leads knows nothing of what was stored
      * meanwhile. */
-    if (!ok || (created_ns == r->hand_off.epoch_ns && last_seq < r->hand_off.seq)) {
+    if (created_ns == 0 ||
+        (created_ns == r->hand_off.epoch_ns && info->last_seq < r->hand_off.seq)) {
         undecided(r);
     } else if (created_ns != r->hand_off.epoch_ns) {
         /* Gone must mean acked. It is another AX_WORK than the one it was handed off to: hand off
@@ -121,25 +110,18 @@ static void on_stream_info(void *arg, const struct answer *a)
 
 /* ---- there: waiting, running, or timed out? (rule 3) ---- */
 
-static void on_consumer_info(void *arg, const struct answer *a)
+static void on_consumer_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct attempt *r = arg;
     struct pool *p = r->pool;
-    json_t *root = load(a);
-    json_t *delivered = json_object_get(root, "delivered");
-    bool ok = delivered != NULL;
-    uint64_t seq = (uint64_t)json_integer_value(json_object_get(delivered, "stream_seq"));
-    int64_t ack_wait = json_integer_value(
-        json_object_get(json_object_get(root, "config"), "ack_wait"));
-    json_decref(root);
     if (attempt_is_gone(r) || receipt_came(r))
         return;
-    if (ok)
-        p->consumer.ack_wait_ns = ack_wait;
-    if (!ok) {
+    if (err == AX_OK)
+        p->consumer.ack_wait_ns = info->ack_wait_ns;
+    if (err != AX_OK) {
         undecided(r);
-    } else if (seq < r->hand_off.seq ||
-               loop_now_ns(p->dispatch->loop) - r->hand_off.active_ns < ack_wait) {
+    } else if (info->delivered_stream_seq < r->hand_off.seq ||
+               loop_now_ns(p->dispatch->loop) - r->hand_off.active_ns < info->ack_wait_ns) {
         FAULT("look.waits");
         attempt_renew(r);
         undecided(r);
@@ -155,18 +137,16 @@ static void on_work_message(void *arg, ax_err err, const struct stored_msg *foun
     struct pool *p = r->pool;
     struct dispatch *d = p->dispatch;
     struct task_subject s;
-    char api[128];
     if (attempt_is_gone(r) || receipt_came(r))
         return;
     /* A recreated stream may have another task under the same sequence. */
     bool there = err == AX_OK && name_parse_task_subject(found->subject, &s) &&
                  strcmp(s.id, r->task.id) == 0;
     if (there) {
-        snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
-        err = pipeline_request(d->pipeline, api, NULL, 0, WAIT_MS, on_consumer_info, r);
+        err = consumer_info_get(d->pipeline, d->loop, STREAM_WORK, p->name, WAIT_MS,
+                                on_consumer_info, r);
     } else if (err == AX_OK || err == AX_E_NOT_FOUND) {
-        err = pipeline_request(d->pipeline, "$JS.API.STREAM.INFO." STREAM_WORK, NULL, 0, WAIT_MS,
-                               on_stream_info, r);
+        err = stream_info_get(d->pipeline, d->loop, STREAM_WORK, WAIT_MS, on_stream_info, r);
     }
     if (err != AX_OK)
         undecided(r);

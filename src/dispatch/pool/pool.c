@@ -5,13 +5,13 @@
 #include "dispatch/attempt/verify.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/consumer_info.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
@@ -207,52 +207,38 @@ void pool_tick(struct pool *p)
     pool_pump(p);
 }
 
-static void on_info(void *arg, const struct answer *a)
+static void on_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct pool *p = arg;
-    json_t *root = a->err != AX_OK ? NULL
-                                   : json_loadb(natsMsg_GetData(a->reply),
-                                                (size_t)natsMsg_GetDataLength(a->reply), 0, NULL);
-    json_t *config = json_object_get(root, "config");
     int64_t now = loop_now_ns(p->dispatch->loop);
-    int64_t ts_ns;
-    const char *ts = json_string_value(json_object_get(root, "ts"));
     p->consumer.asking = false;
-    if (ts != NULL && clock_parse_rfc3339(ts, &ts_ns))
-        clock_learn_answer(&p->dispatch->clock, ts_ns, p->consumer.asked_ns);
-    if (config == NULL) {
+    if (err != AX_OK) {
         dispatch_kick(p->dispatch); /* no such consumer, or no leader */
     } else {
-        int64_t max = json_integer_value(json_object_get(config, "max_ack_pending"));
-        p->consumer.max_ack_pending = max > 0 ? max : INT64_MAX;
-        p->consumer.ack_wait_ns = json_integer_value(json_object_get(config, "ack_wait"));
-        p->consumer.delivered_seq = (uint64_t)json_integer_value(
-            json_object_get(json_object_get(root, "delivered"), "stream_seq"));
-        if (json_integer_value(json_object_get(config, "max_deliver")) != 1)
+        p->consumer.max_ack_pending = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
+        p->consumer.ack_wait_ns = info->ack_wait_ns;
+        p->consumer.delivered_seq = info->delivered_stream_seq;
+        if (info->max_deliver != 1)
             dispatch_kick(p->dispatch);
         if (p->flow.demand.changes == p->consumer.changes) {
-            demand_reconcile(
-                &p->flow.demand, json_integer_value(json_object_get(root, "num_waiting")),
-                json_integer_value(json_object_get(root, "num_pending")), p->settings.batch, now);
+            demand_reconcile(&p->flow.demand, info->num_waiting, info->num_pending,
+                             p->settings.batch, now);
         }
-        p->consumer.paused = json_is_true(json_object_get(root, "paused"));
+        p->consumer.paused = info->paused;
         set_paused(p);
         p->consumer.told_ns = now;
     }
-    json_decref(root);
     pool_pump(p);
 }
 
 void pool_read_info(struct pool *p)
 {
-    char api[128];
+    struct dispatch *d = p->dispatch;
     if (p->consumer.asking)
         return;
-    snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO." STREAM_WORK ".%s", p->name);
     p->consumer.changes = p->flow.demand.changes;
-    p->consumer.asked_ns = loop_now_ns(p->dispatch->loop);
-    p->consumer.asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS,
-                                          on_info, p) == AX_OK;
+    p->consumer.asking = consumer_info_get(d->pipeline, d->loop, STREAM_WORK, p->name, INFO_WAIT_MS,
+                                           on_info, p) == AX_OK;
 }
 
 /* ---- life ---- */

@@ -40,8 +40,8 @@ struct work_consumer {
     uint64_t delivered_seq; /* AX_WORK sequence delivered last */
     bool paused;            /* by an operator */
     bool asking;
-    uint64_t changes;          /* of the demand, when it was asked for */
-    int64_t asked_ns, told_ns; /* monotonic: last question, last answer */
+    uint64_t changes; /* of the demand, when it was asked for */
+    int64_t told_ns;  /* monotonic: last answer */
 };
 
 /* Whether this dispatcher leads the pool, and how far it has got. pool.c. */

@@ -1,11 +1,11 @@
 #include "dispatch/pool/pool_stats.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/consumer_info.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
@@ -35,22 +35,15 @@ static void hide_pending(struct queue *q)
 
 /* Everything un-acked in the queue that is not handed off waits: what the server has not sent, what
  * is held ready, what was put off, and what a dispatcher that died had held. */
-static void on_info(void *arg, const struct answer *a)
+static void on_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct queue *q = arg;
     q->stats.asking = false;
-    if (a->err != AX_OK || !q->pool->lead.ready)
+    if (err != AX_OK || !q->pool->lead.ready)
         return;
-    json_t *root = json_loadb(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), 0,
-                              NULL);
-    json_t *pending = json_object_get(root, "num_pending");
-    if (pending != NULL) {
-        int64_t unfinished = json_integer_value(pending) +
-                             json_integer_value(json_object_get(root, "num_ack_pending"));
-        int64_t waits = unfinished - ((int64_t)HASH_CNT(by_seq, q->attempts) - q->staged);
-        set_pending(q, waits > q->staged ? waits : q->staged);
-    }
-    json_decref(root);
+    int64_t unfinished = info->num_pending + info->num_ack_pending;
+    int64_t waits = unfinished - ((int64_t)HASH_CNT(by_seq, q->attempts) - q->staged);
+    set_pending(q, waits > q->staged ? waits : q->staged);
 }
 
 /* A queue that has sent all it has, of which nothing is held, has nothing that waits: no need to
@@ -59,16 +52,14 @@ static void look_at_queue(struct queue *q, int64_t now)
 {
     struct pool *p = q->pool;
     struct queue_stats *f = &q->stats;
-    char api[128];
     bool empty = q->staged == 0 && q->behind == 0 && q->expired_leases == 0 && !p->paused &&
                  f->pending == 0;
     if (empty) {
         set_pending(q, 0);
     } else if (!f->asking && now - f->asked_ns >= PENDING_EVERY_NS) {
         f->asked_ns = now;
-        snprintf(api, sizeof(api), "$JS.API.CONSUMER.INFO.%s.%s", q->stream, p->name);
-        f->asking = pipeline_request(p->dispatch->pipeline, api, NULL, 0, INFO_WAIT_MS, on_info,
-                                     q) == AX_OK;
+        f->asking = consumer_info_get(p->dispatch->pipeline, p->dispatch->loop, q->stream, p->name,
+                                      INFO_WAIT_MS, on_info, q) == AX_OK;
     }
     if (f->pending >= 0 && now - f->told_ns > PENDING_STALE_NS)
         hide_pending(q);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "bus/consumer_info.h"
 #include "bus/stream_info.h"
 #include "ingress/feed/feeder.h"
 
@@ -98,9 +99,10 @@ static void hold(struct queue *l, uint64_t left)
     }
 }
 
-static void on_spill_left(void *arg, ax_err err, uint64_t left)
+static void on_spill_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct queue *l = arg;
+    uint64_t left = err == AX_OK ? (uint64_t)(info->num_pending + info->num_ack_pending) : 0;
     if (err == AX_OK && left == 0 && l->spill_heard == l->spill_heard_at_ask) {
         l->spilling = l->holding = false;
         return;
@@ -117,8 +119,8 @@ static void ask_spill(void *arg)
     char consumer[64];
     feeder_consumer(l->p.name, consumer);
     l->spill_heard_at_ask = l->spill_heard;
-    if (!l->here || consumer_left_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer,
-                                      INFO_WAIT_MS, on_spill_left, l) != AX_OK)
+    if (!l->here || consumer_info_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer,
+                                      INFO_WAIT_MS, on_spill_info, l) != AX_OK)
         loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
 }
 

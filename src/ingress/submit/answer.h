@@ -8,18 +8,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bus/jserr.h"
 #include "bus/wire.h"
 #include "task/names.h"
 
-#define ERR_CODE_BAD_REQUEST 10003
-#define ERR_CODE_FULL 10077
-#define ERR_CODE_NO_ANSWER 10008 /* unknown: may be stored or not */
-#define ERR_CODE_CLOCK \
-    10023 /* JetStream's "insufficient resources": refused for now, certainly not stored */
-
 struct verdict {
-    int code; /* 0: taken; 400 or 503: not */
-    int err_code;
+    int code;               /* 0: taken; 400 or 503: not */
+    int err_code;           /* bus/jserr.h: those that JetStream has for the same */
     int64_t retry_after_ms; /* 503: 0 not known */
     const char *stream;     /* taken: where it is; borrowed */
     uint64_t seq;

@@ -24,7 +24,7 @@ static void found_one(struct submit *s, const struct stored_msg *found, const st
 {
     struct verdict v;
     if (there->cron == NULL) {
-        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0,
+        verdict_error(&v, 400, JSERR_BAD_REQUEST, 0,
                       "Ax-Cron: the key names task %s, which is not recurring and waits in "
                       "AX_LATER; use another key, or "
                       "cancel that task",
@@ -95,7 +95,7 @@ static void on_stored(void *arg, const struct answer *a)
             submit_again(s);
     } else if (a->err == AX_E_SERVER &&
                (a->err_code == JSERR_SCHEDULE_PATTERN || a->err_code == JSERR_SCHEDULE_ZONE)) {
-        cron_refused(&s->task, a->err_code, &p);
+        cron_refused(&s->task, a->err_code == JSERR_SCHEDULE_ZONE, &p);
         submit_refuse(s, REFUSED_CRON, &p);
     } else {
         verdict_error(&v, a->code >= 400 && a->code < 600 ? a->code : 503, a->err_code, 0,

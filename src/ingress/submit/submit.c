@@ -264,10 +264,10 @@ void submit_refuse(struct submit *s, enum refusal why, const struct problem *p)
 {
     struct verdict v;
     if (p->err == AX_E_NOMEM) {
-        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms",
-                      AGAIN_MS);
+        verdict_error(&v, 503, JSERR_STORE_FULL, AGAIN_MS,
+                      "ingress is out of memory, retry in %dms", AGAIN_MS);
     } else
-        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "%s", p->text);
+        verdict_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s", p->text);
     submit_reject(s, why, &v);
 }
 
@@ -342,7 +342,7 @@ static bool refuse_time(struct submit *s)
         retry_ms = retry_ms < AGAIN_MS            ? AGAIN_MS
                    : retry_ms > DRAIN_HINT_MAX_MS ? DRAIN_HINT_MAX_MS
                                                   : retry_ms;
-        verdict_error(&v, 503, ERR_CODE_CLOCK, retry_ms,
+        verdict_error(&v, 503, JSERR_INSUFFICIENT_RESOURCES, retry_ms,
                       "clock: the server's clock was set back by %" PRId64
                       "ms; delayed tasks are refused until it has "
                       "caught up, retry in %" PRId64 "ms",
@@ -363,7 +363,7 @@ static bool refuse_time(struct submit *s)
         return true;
     }
     if (s->due_ns != 0 && later_is_full(&ing->later)) {
-        verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS,
+        verdict_error(&v, 503, JSERR_STORE_FULL, AGAIN_MS,
                       "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
                       AGAIN_MS);
         submit_reject(s, REFUSED_LATER_FULL, &v);
@@ -417,7 +417,7 @@ static void refuse_no_memory(struct ingress *ing, natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    verdict_error(&v, 503, ERR_CODE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms",
+    verdict_error(&v, 503, JSERR_STORE_FULL, AGAIN_MS, "ingress is out of memory, retry in %dms",
                   AGAIN_MS);
     answer_error(ing, msg, &v, REFUSED_BUSY);
 }
@@ -447,7 +447,7 @@ void submit_take(struct ingress *ing, natsMsg *msg)
     const char *reply = natsMsg_GetReply(msg), *schema = NULL;
     if (reply != NULL && ((int64_t)ing->submits->in_flight >= ing->options->inflight ||
                           ing->submits->in_flight_bytes >= IN_FLIGHT_MAX_BYTES)) {
-        verdict_error(&v, 503, ERR_CODE_FULL, 100, "ingress is busy, retry in 100ms");
+        verdict_error(&v, 503, JSERR_STORE_FULL, 100, "ingress is busy, retry in 100ms");
         answer_error(ing, msg, &v, REFUSED_BUSY);
         return;
     }
@@ -490,7 +490,7 @@ static void sweep(void *arg)
             continue;
         struct verdict v;
         verdict_error(
-            &v, 503, ERR_CODE_NO_ANSWER, AGAIN_MS,
+            &v, 503, JSERR_JS_UNAVAILABLE, AGAIN_MS,
             s->task.key != NULL
                 ? "unknown: JetStream does not answer; retry with the same key"
                 : "unknown: JetStream does not answer; without a key a retry may run it twice");

@@ -37,7 +37,7 @@ void submit_not_asked(struct submit *s, ax_err err)
     if (err == AX_E_BUSY) {
         submit_defer(s);
     } else if (err == AX_E_TOO_LONG || err == AX_E_INVALID) {
-        verdict_error(&v, 400, ERR_CODE_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
+        verdict_error(&v, 400, JSERR_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
         submit_reject(s, REFUSED_SERVER, &v);
     } else {
         submit_again(s);
@@ -162,7 +162,7 @@ static void over_share(struct submit *s, const struct over_quota *e)
     int64_t hint_ms = queue_hint_ms(s->queue);
     hint_ms = hint_ms < OVER_SHARE_MS ? OVER_SHARE_MS : hint_ms;
     metric_add(s->queue->over_share, 1);
-    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms,
+    verdict_error(&v, 503, JSERR_STORE_FULL, hint_ms,
                   "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64
                   " while others wait, retry in "
                   "%" PRId64 "ms",
@@ -313,13 +313,6 @@ static void publish(struct submit *s, const char *stage, pipeline_cb cb)
         submit_not_asked(s, err);
 }
 
-/* "wrong last sequence: 42": 42; 0 if it is not there. */
-static uint64_t sequence_in(const char *description)
-{
-    const char *colon = strrchr(description, ':');
-    return colon != NULL ? strtoull(colon + 1, NULL, 10) : 0;
-}
-
 static void bury(struct submit *s, const char *why, const char *text)
 {
     char reason[480];
@@ -343,8 +336,9 @@ static void busy(struct submit *s, const char *full_of, bool soon)
 {
     struct verdict v;
     int64_t hint_ms = soon ? queue_hint_soon_ms(s->queue) : queue_hint_ms(s->queue);
-    verdict_error(&v, 503, ERR_CODE_FULL, hint_ms, "queue %s is full (%s), retry in %" PRId64 "ms",
-                  s->queue->p.name, full_of, hint_ms);
+    verdict_error(&v, 503, JSERR_STORE_FULL, hint_ms,
+                  "queue %s is full (%s), retry in %" PRId64 "ms", s->queue->p.name, full_of,
+                  hint_ms);
     submit_reject(s, REFUSAL_COUNT, &v);
 }
 
@@ -356,7 +350,7 @@ static void step_bury_full(struct submit *s)
 static void on_full(struct submit *s, const struct answer *a)
 {
     char full_of[64];
-    bool of_bytes = strstr(a->description, "bytes") != NULL;
+    bool of_bytes = a->full_of == JSERR_FULL_BYTES;
     bool soon = !of_bytes && shares_refused(s->queue, s->task.pool, s->task.group, true);
     if (s->task.ordered && s->reply == NULL) {
         step_bury_full(s);
@@ -382,7 +376,7 @@ static void on_enqueued(void *arg, const struct answer *a)
     if (a->err == AX_OK) {
         submit_taken(s, s->queue->p.stream, a->seq);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
-        s->seq = sequence_in(a->description);
+        s->seq = a->last_seq;
         if (s->task.key == NULL && s->seq > 0)
             submit_taken(s, s->queue->p.stream, s->seq); /* nobody else has this id */
         else if (a->tries > 1 || s->seq == 0)

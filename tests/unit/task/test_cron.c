@@ -69,10 +69,10 @@ static void servers_refusals_say_what_is_allowed(void **state)
     (void)state;
     struct task t = {.cron = "0 0 0 30 2 *", .time_zone = "Mars/Olympus"};
     struct problem p;
-    assert_int_equal(cron_refused(&t, JSERR_SCHEDULE_PATTERN, &p), AX_E_INVALID);
+    assert_int_equal(cron_refused(&t, false, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "Ax-Cron: \"0 0 0 30 2 *\""));
     assert_non_null(strstr(p.text, "six fields: second minute hour day month weekday"));
-    assert_int_equal(cron_refused(&t, JSERR_SCHEDULE_ZONE, &p), AX_E_INVALID);
+    assert_int_equal(cron_refused(&t, true, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "Ax-Time-Zone: \"Mars/Olympus\""));
 }
 
