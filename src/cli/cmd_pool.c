@@ -17,15 +17,14 @@
 #define SET_TRIES 10
 #define TOLD_WAIT_MS 1000
 
-const char cmd_pool_detail[] = "Settings (k=v): rate (starts per second, 0 = unlimited), burst, "
-                               "adaptive, rate_floor, tolerance, fail_ratio, batch,\n"
-                               "share, max_retry, backoff, backoff_cap, max_timeouts, window, "
-                               "paused; group_rate, group_burst, group_concurrency,\n"
-                               "group_weight, group_weights={\"acme\":3}. They are the JSON under "
-                               "the pool's name in the bucket AX_POOLS; `nats kv put\n"
-                               "AX_POOLS NAME '{\"rate\":50}'` does the same as `ax pool set`. "
-                               "Concurrency and heartbeat time-out belong to the consumer:\n"
-                               "`nats consumer edit AX_WORK NAME --max-pending 100 --wait 60s`.";
+const char cmd_pool_detail[] = "Settings (k=v):\n"
+#define X(field, name, kind, min, max, standard, help) "  " #name ": " help "\n"
+    SETTINGS_TABLE(X)
+#undef X
+        "They are the JSON under the pool's name in the bucket AX_POOLS; `nats kv put\n"
+        "AX_POOLS NAME '{\"rate\":50}'` does the same as `ax pool set`. "
+        "Concurrency and heartbeat time-out belong to the consumer:\n"
+        "`nats consumer edit AX_WORK NAME --max-pending 100 --wait 60s`.";
 
 static bool check_name(const char *name)
 {

@@ -11,13 +11,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "task/backoff.h"
 
 #define SHOWN_MAX 80 /* characters of a foreign value that an error message repeats */
-#define HOUR_MS 3600000LL
-#define DAY_MS (24 * HOUR_MS)
 
-enum kind { REAL, INT64, INT32, UINT32, DURATION, BOOL, WEIGHTS };
+enum kind { REAL, WHOLE, DURATION, SWITCH, WEIGHTS };
 
 static const struct field {
     const char *name;
@@ -25,32 +22,17 @@ static const struct field {
     size_t offset;
     double min, max; /* durations: ms */
 } fields[] = {
-    {"rate", REAL, offsetof(struct settings, rate), 0, 1e6},
-    {"burst", REAL, offsetof(struct settings, burst), 1, 1e6},
-    {"adaptive", BOOL, offsetof(struct settings, adaptive), 0, 1},
-    {"rate_floor", REAL, offsetof(struct settings, rate_floor), 0, 1e6},
-    {"tolerance", REAL, offsetof(struct settings, tolerance), 1.02, 10},
-    {"fail_ratio", REAL, offsetof(struct settings, fail_ratio), 0.01, 1},
-    {"batch", INT64, offsetof(struct settings, batch), 1, 1000},
-    {"share", REAL, offsetof(struct settings, share), 0, 0.5},
-    {"max_retry", INT32, offsetof(struct settings, max_retry), 0, 1000},
-    {"backoff", DURATION, offsetof(struct settings, backoff_ms), 1, HOUR_MS},
-    {"backoff_cap", DURATION, offsetof(struct settings, backoff_cap_ms), 1, DAY_MS},
-    {"max_timeouts", UINT32, offsetof(struct settings, max_timeouts), 0, 1000},
-    {"window", DURATION, offsetof(struct settings, window_ms), 60000, 7 * DAY_MS},
-    {"group_rate", REAL, offsetof(struct settings, group_rate), 0, 1e6},
-    {"group_burst", REAL, offsetof(struct settings, group_burst), 1, 1e6},
-    {"group_concurrency", INT64, offsetof(struct settings, group_concurrency), 0, 1e6},
-    {"group_weight", INT32, offsetof(struct settings, group_weight), 1, 100},
-    {"group_weights", WEIGHTS, offsetof(struct settings, group_weights), 1, 100},
-    {"paused", BOOL, offsetof(struct settings, paused), 0, 1},
+#define X(field, name, kind, min, max, standard, help) \
+    {#name, kind, offsetof(struct settings, field), min, max},
+    SETTINGS_TABLE(X)
+#undef X
 };
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-#define FIELD_NAMES                                                                                \
-    "rate, burst, adaptive, rate_floor, tolerance, fail_ratio, batch, share, max_retry, backoff, " \
-    "backoff_cap, "                                                                                \
-    "max_timeouts, window, group_rate, group_burst, group_concurrency, group_weight, "             \
-    "group_weights, paused"
+
+#define X(field, name, ...) ", " #name
+static const char field_names[] = SETTINGS_TABLE(X);
+#undef X
+#define FIELD_NAMES (field_names + strlen(", "))
 
 static double burst_for(double rate)
 {
@@ -88,15 +70,15 @@ static const char *show_text(const char *s, char buf[SHOWN_MAX + 4])
 static ax_err unknown_field(const char *name, struct problem *p)
 {
     char shown[SHOWN_MAX + 4];
-    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: " FIELD_NAMES,
-                       show_text(name, shown));
+    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: %s", show_text(name, shown),
+                       FIELD_NAMES);
 }
 
 static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)
 {
     char shown[SHOWN_MAX + 4], least[48], most[48];
     show(value, shown);
-    if (f->kind == BOOL) {
+    if (f->kind == SWITCH) {
         return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name,
                            shown);
     }
@@ -165,7 +147,7 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
         *(int64_t *)at = ms;
         return AX_OK;
     }
-    if (f->kind == BOOL) {
+    if (f->kind == SWITCH) {
         if (!json_is_boolean(value)) {
             return out_of_range(f, value, p);
         }
@@ -182,20 +164,10 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
     if (!(n >= f->min && n <= f->max)) {
         return out_of_range(f, value, p);
     }
-    switch (f->kind) {
-    case REAL:
+    if (f->kind == REAL)
         *(double *)at = n;
-        break;
-    case INT64:
+    else
         *(int64_t *)at = (int64_t)n;
-        break;
-    case INT32:
-        *(int32_t *)at = (int32_t)n;
-        break;
-    default:
-        *(uint32_t *)at = (uint32_t)n;
-        break;
-    }
     return AX_OK;
 }
 
@@ -221,15 +193,11 @@ static json_t *get_field(const struct settings *s, const struct field *f)
         double n = *(const double *)at;
         return n == floor(n) ? json_integer((json_int_t)n) : json_real(n);
     }
-    case INT64:
+    case WHOLE:
         return json_integer(*(const int64_t *)at);
-    case INT32:
-        return json_integer(*(const int32_t *)at);
-    case UINT32:
-        return json_integer(*(const uint32_t *)at);
     case WEIGHTS:
         return get_weights(s);
-    case BOOL:
+    case SWITCH:
         return json_boolean(*(const bool *)at);
     default:
         return json_string(clock_format_duration(*(const int64_t *)at, text));
@@ -266,22 +234,9 @@ static char *dump_exactly(const json_t *root)
 
 void settings_default(struct settings *s)
 {
-    *s = (struct settings){.rate = 0,
-                           .burst = 1,
-                           .adaptive = false,
-                           .rate_floor = 0,
-                           .tolerance = 1.15,
-                           .fail_ratio = 0.1,
-                           .batch = 20,
-                           .share = 0.05,
-                           .max_retry = 3,
-                           .backoff_ms = BACKOFF_BASE_MS,
-                           .backoff_cap_ms = BACKOFF_CAP_MS,
-                           .max_timeouts = 10,
-                           .group_burst = 1,
-                           .group_weight = 1,
-                           .paused = false,
-                           .window_ms = 7 * DAY_MS};
+#define X(field, name, kind, min, max, standard, help) .field = standard,
+    *s = (struct settings){SETTINGS_TABLE(X)};
+#undef X
 }
 
 ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct problem *p)
@@ -336,7 +291,7 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
      * is the same */
     json_t *parsed = NULL;
     bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-    if (f->kind == BOOL
+    if (f->kind == SWITCH
             ? is_word
             : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
         parsed = json_loads(value, JSON_DECODE_ANY, NULL);
@@ -392,7 +347,7 @@ int32_t settings_weight(const struct settings *s, const char *group)
             return s->group_weights.list[i].weight;
         }
     }
-    return s->group_weight;
+    return (int32_t)s->group_weight;
 }
 
 bool settings_limit_groups(const struct settings *s)

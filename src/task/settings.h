@@ -1,5 +1,6 @@
-/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/design.md). Every field
- * optional; unknown fields and values out of range are refused with the field's name. Pure. */
+/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/design.md). Every field is
+ * optional; unknown fields and values out of range are refused with the field's name. A new setting
+ * is a row of the table, the place that uses it, and a row in README.md. Pure. */
 #ifndef AX_TASK_SETTINGS_H
 #define AX_TASK_SETTINGS_H
 
@@ -8,48 +9,67 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "task/backoff.h"
 #include "task/names.h"
 
 #define SETTINGS_WEIGHTS_MAX 128 /* groups with a weight of their own */
+#define SETTINGS_HOUR_MS 3600000LL
+#define SETTINGS_DAY_MS (24 * SETTINGS_HOUR_MS)
+
+/* The types of settings, by kind. */
+typedef double settings_REAL;
+typedef int64_t settings_WHOLE;
+typedef int64_t settings_DURATION; /* milliseconds; text such as "30s" in JSON */
+typedef bool settings_SWITCH;
+typedef struct {
+    int count;
+    struct {
+        char group[GROUP_MAX_BYTES + 1];
+        int32_t weight;
+    } list[SETTINGS_WEIGHTS_MAX];
+} settings_WEIGHTS; /* {"acme":3} in JSON; min and max are those of a weight */
+
+/* X(field of struct settings, name in JSON, kind, min, max, default, help). burst and group_burst
+ * that are not given follow rate and group_rate: a fifth of it, at least 1. */
+#define SETTINGS_TABLE(X)                                                                   \
+    X(rate, rate, REAL, 0, 1e6, 0, "starts a second, retries included; 0: no limit")        \
+    X(burst, burst, REAL, 1, 1e6, 1, "starts saved up; a fifth of rate unless it is given") \
+    X(adaptive, adaptive, SWITCH, 0, 1, false,                                              \
+      "the rate follows what the workers sustain; rate is the most")                        \
+    X(rate_floor, rate_floor, REAL, 0, 1e6, 0,                                              \
+      "adaptive: starts a second that it is not lowered below; 0: one task at a time")      \
+    X(tolerance, tolerance, REAL, 1.02, 10, 1.15,                                           \
+      "adaptive: run times this many times the normal ones are too long")                   \
+    X(fail_ratio, fail_ratio, REAL, 0.01, 1, 0.1,                                           \
+      "adaptive: a part of failures this much above the usual is too large; 1: never")      \
+    X(batch, batch, WHOLE, 1, 1000, 20, "un-acked tasks for one pull request of a worker")  \
+    X(share, share, REAL, 0, 0.5, 0.05,                                                     \
+      "part of the starts kept for lower priorities while a higher one has tasks")          \
+    X(max_retry, max_retry, WHOLE, 0, 1000, 3,                                              \
+      "retries after the first attempt, where the task does not say")                       \
+    X(backoff_ms, backoff, DURATION, 1, SETTINGS_HOUR_MS, BACKOFF_BASE_MS,                  \
+      "base of the exponential backoff, where the task does not say")                       \
+    X(backoff_cap_ms, backoff_cap, DURATION, 1, SETTINGS_DAY_MS, BACKOFF_CAP_MS,            \
+      "longest backoff")                                                                    \
+    X(max_timeouts, max_timeouts, WHOLE, 0, 1000, 10,                                       \
+      "attempts that may end in silence before the dead letter")                            \
+    X(window_ms, window, DURATION, 60000, 7 * SETTINGS_DAY_MS, 7 * SETTINGS_DAY_MS,         \
+      "how long a finished key is remembered")                                              \
+    X(group_rate, group_rate, REAL, 0, 1e6, 0,                                              \
+      "starts a second of each group, retries included; 0: no limit")                       \
+    X(group_burst, group_burst, REAL, 1, 1e6, 1, "the same as burst, of each group")        \
+    X(group_concurrency, group_concurrency, WHOLE, 0, 1e6, 0,                               \
+      "tasks of each group that run at a time; 0: no limit")                                \
+    X(group_weight, group_weight, WHOLE, 1, 100, 1,                                         \
+      "turns of a group in a round, where group_weights does not name it")                  \
+    X(group_weights, group_weights, WEIGHTS, 1, 100, {0},                                   \
+      "such as {\"acme\":3}: acme has three turns where a group of weight 1 has one")       \
+    X(paused, paused, SWITCH, 0, 1, false, "nothing new is started")
 
 struct settings {
-    double rate; /* "rate": starts per second, 0 (default) = unlimited, up to 1e6 */
-    /* "adaptive": the rate follows the workers, between rate_floor and rate; default false */
-    bool adaptive;
-    /* "rate_floor": 0 (default: one task at a time) … 1e6; above rate it counts as rate */
-    double rate_floor;
-    /* "tolerance": run times this many times the normal ones are pressure, 1.02 … 10; default
-     * 1.15 */
-    double tolerance;
-    /* "fail_ratio": a part of failures so much above the usual is pressure, 0.01 … 1; default
-     * 0.1 */
-    double fail_ratio;
-    double burst;           /* "burst": 1 … 1e6; default: a fifth of rate, at least 1 */
-    int64_t batch;          /* "batch": un-acked tasks per pull, 1 … 1000; default 20 */
-    double share;           /* "share": kept for lower priorities, 0 … 0.5; default 0.05 */
-    int32_t max_retry;      /* "max_retry": 0 … 1000; default 3 */
-    int64_t backoff_ms;     /* "backoff": duration string ("30s"), 1ms … 1h; default 30s */
-    int64_t backoff_cap_ms; /* "backoff_cap": 1ms … 24h; default 1h */
-    uint32_t max_timeouts;  /* "max_timeouts": 0 … 1000; default 10 */
-    bool paused;            /* "paused": nothing new is started; default false */
-    /* Of the tasks that name a group, for each group: */
-    /* "group_rate": starts per second, 0 (default) = unlimited, up to 1e6 */
-    double group_rate;
-    /* "group_burst": 1 … 1e6; default: a fifth of group_rate, at least 1 */
-    double group_burst;
-    /* "group_concurrency": running at a time, 0 (default) = unlimited, up to 1e6 */
-    int64_t group_concurrency;
-    /* "group_weight": turns of a group that group_weights does not name, 1 … 100; default 1 */
-    int32_t group_weight;
-    struct {
-        int count;
-        struct {
-            char group[GROUP_MAX_BYTES + 1];
-            int32_t weight;
-        } list[SETTINGS_WEIGHTS_MAX];
-    } group_weights; /* "group_weights": {"acme":3}, 1 … 100 each */
-    /* "window": how long a finished key is remembered, 1m … 7d; default 7d */
-    int64_t window_ms;
+#define X(field, name, kind, ...) settings_##kind field;
+    SETTINGS_TABLE(X)
+#undef X
 };
 
 void settings_default(struct settings *s);
@@ -63,7 +83,7 @@ char *settings_format(const struct settings *s);
 
 /* The weight of a group; NULL: of the tasks that name none. */
 int32_t settings_weight(const struct settings *s, const char *group);
-/* Anything said about groups? */
+/* Does any setting limit groups or weigh them? */
 bool settings_limit_groups(const struct settings *s);
 
 #endif

@@ -29,7 +29,7 @@ static void check_ranges(const struct settings *s)
     CHECK(s->max_retry >= 0 && s->max_retry <= 1000);
     CHECK(s->backoff_ms >= 1 && s->backoff_ms <= 3600000);
     CHECK(s->backoff_cap_ms >= 1 && s->backoff_cap_ms <= 86400000);
-    CHECK(s->max_timeouts <= 1000);
+    CHECK(s->max_timeouts >= 0 && s->max_timeouts <= 1000);
     CHECK(s->group_rate >= 0 && s->group_rate <= 1e6);
     CHECK(s->group_burst >= 1 && s->group_burst <= 1e6);
     CHECK(s->group_concurrency >= 0 && s->group_concurrency <= 1000000);

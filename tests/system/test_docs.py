@@ -137,8 +137,30 @@ def check_used():
 
 
 def check_settings():
-    fields = re.search(r"fields\[\] = \{(.*?)\n\};", read("src/task/settings.c"), re.S)[1]
-    names = re.findall(r'^\s*\{"([a-z_]+)"', fields, re.M)
+    table = re.search(r"#define SETTINGS_TABLE\(X\)(.*?)\n\n", read("src/task/settings.h"), re.S)[1]
+    found = re.findall(r"X\(\w+, (\w+), ([A-Z]+), ([^,]+), ([^,]+), ([^,]+?),", re.sub(r"\\\n\s*", "", table))
+    names = [name for name, *_ in found]
+    assert len(names) == table.count("X("), "the table of settings is read wrongly"
+    described = {cells[1].strip().strip("`"): [c.strip() for c in cells[2:4]] for cells in (
+        line.split("|") for line in docs["README.md"].splitlines() if line.startswith("| `")) if len(cells) > 4}
+    hour = 3600000
+    defines = {"SETTINGS_HOUR_MS": hour, "SETTINGS_DAY_MS": 24 * hour, "BACKOFF_BASE_MS": 30000, "BACKOFF_CAP_MS": hour}
+
+    def shown(kind, text):
+        number = eval(text, {"__builtins__": {}}, defines)
+        if kind != "DURATION":
+            return f"{number:.7g}"
+        unit, ms = next((u, n) for u, n in (("d", 24 * hour), ("h", hour), ("m", 60000), ("s", 1000), ("ms", 1))
+                        if number % n == 0)
+        return f"{number // ms}{unit}"
+
+    for name, kind, least, most, standard in found:
+        if kind in ("REAL", "WHOLE", "DURATION") and name in described:
+            cells = described[name]
+            if cells[0] != f"{shown(kind, least)} to {shown(kind, most)}":
+                failures.append(f"README.md: range of {name} is {cells[0]}, in the code {least} to {most}")
+            if "burst" not in name and cells[1] != shown(kind, standard):
+                failures.append(f"README.md: default of {name} is {cells[1]}, in the code {standard}")
     same("pool setting", names, "README.md's table", ticked(rows(docs["README.md"], "pool setting"), r"^[a-z_]+$"))
     pool = section("docs/cli.md", "ax pool")
     same("pool setting", names, "docs/cli.md, ax pool",

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "task/settings.h"
 
 #define DAY_MS 86400000LL
@@ -349,16 +350,70 @@ static void format_comes_back(void **state)
                               .fail_ratio = 0.01 + drand48() * 0.99,
                               .batch = 1 + lrand48() % 1000,
                               .share = drand48() / 2,
-                              .max_retry = (int32_t)(lrand48() % 1001),
+                              .max_retry = lrand48() % 1001,
                               .backoff_ms = 1 + lrand48() % 3600000,
                               .backoff_cap_ms = 1 + lrand48() % DAY_MS,
                               .group_rate = lrand48() % 2 ? drand48() * 1e6 : 0,
                               .group_burst = 1 + drand48() * 999999,
                               .group_concurrency = lrand48() % 1000001,
-                              .group_weight = 1 + (int32_t)(lrand48() % 100),
-                              .max_timeouts = (uint32_t)(lrand48() % 1001),
+                              .group_weight = 1 + lrand48() % 100,
+                              .max_timeouts = lrand48() % 1001,
                               .window_ms = 60000 + lrand48() % (7 * DAY_MS - 60000)};
         check_format(&s, NULL);
+    }
+}
+
+/* n as a value of the kind, as `ax pool set` takes it. */
+static void value_of(const char *kind, double n, char out[64])
+{
+    char text[48];
+    if (strcmp(kind, "SWITCH") == 0)
+        strcpy(out, n != 0 ? "true" : "false");
+    else if (strcmp(kind, "DURATION") == 0)
+        snprintf(out, 64, "%s", clock_format_duration((int64_t)n, text));
+    else if (strcmp(kind, "WEIGHTS") == 0)
+        snprintf(out, 64, "{\"acme\":%.0f}", n);
+    else
+        snprintf(out, 64, "%.10g", n);
+}
+
+static void every_row_takes_its_range_and_comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *kind, *help;
+        double ends[2];
+    } rows[] = {
+#define X(field, name, kind, min, max, standard, help) {#name, #kind, help, {min, max}},
+        SETTINGS_TABLE(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char formatted[2][256];
+        assert_true(rows[i].help[0] != '\0');
+        for (int j = 0; j < 2; j++) {
+            struct settings s, defaults;
+            struct problem p = {0};
+            char text[64];
+            settings_default(&s);
+            defaults = s;
+            value_of(rows[i].kind, rows[i].ends[j], text);
+            if (settings_set(&s, rows[i].name, text, &p) != AX_OK)
+                fail_msg("%s %s: %s", rows[i].name, text, p.text);
+            check_format(&s, NULL);
+            char *json = settings_format(&s);
+            snprintf(formatted[j], sizeof(formatted[j]), "%s", json);
+            assert_int_equal(strstr(json, rows[i].name) != NULL, strcmp(json, "{}") != 0);
+            free(json);
+            if (strcmp(rows[i].kind, "SWITCH") == 0)
+                continue;
+            value_of(rows[i].kind, rows[i].ends[j] + (j == 0 ? -1 : 1), text);
+            s = defaults;
+            assert_int_equal(settings_set(&s, rows[i].name, text, &p), AX_E_INVALID);
+            assert_non_null(strstr(p.text, rows[i].name));
+            check_same(&s, &defaults);
+        }
+        assert_string_not_equal(formatted[0], formatted[1]);
     }
 }
 
@@ -373,6 +428,7 @@ int main(void)
         cmocka_unit_test(odd_documents_are_refused),
         cmocka_unit_test(set_takes_what_the_bucket_takes),
         cmocka_unit_test(format_comes_back),
+        cmocka_unit_test(every_row_takes_its_range_and_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
