@@ -18,7 +18,7 @@ set(RUN ${CMAKE_SOURCE_DIR}/scripts/run-test)
 set(NO_ASLR ${CMAKE_SOURCE_DIR}/scripts/without-aslr)
 
 # Long ones without a second thread: nothing for TSan to see.
-set(ONE_THREAD "^test_(filter|idset|pace|batch_index)$")
+set(ONE_THREAD "^test_(filter|idset|days|pace|batch_index)$")
 
 # prefix: "" for this build, "asan." … for a nested one. bin: where its programs are. More arguments: what runs them.
 function(ax_add_unit_tests prefix bin)

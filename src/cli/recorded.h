@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "done/record.h"
+#include "done/record_batch.h"
 
 /* Asks ingress. AX_OK: r and seq; AX_E_NOT_FOUND: there is none; else: it cannot tell. */
 ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64_t *seq,

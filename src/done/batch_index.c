@@ -1,22 +1,20 @@
 #include "done/batch_index.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "done/days.h"
 #include "done/fingerprint.h"
 
-#define DAY_NS (86400LL * 1000000000LL)
-#define DAYS_MAX 31
 /* A full table is followed by one a third the size of all before it: nothing is ever moved, no more
  * than a quarter is empty, and a look-up asks few tables. */
 #define FIRST_SLOTS 4096
 #define FULL_AT(slots) ((slots) / 8 * 7)
 #define TABLES_MAX 64
-#define PAGES_FIRST 256
+#define BATCHES_FIRST 256
 
 struct slot {
-    uint32_t tag;   /* of the id; its place follows from it */
-    uint32_t batch; /* place in the day's list of pages + 1; 0: empty */
+    uint32_t tag;   /* fingerprint of the id; where the slot lies follows from it */
+    uint32_t batch; /* index in the day's list of batches + 1; 0: empty */
 };
 
 struct table {
@@ -25,46 +23,40 @@ struct table {
 };
 
 struct day {
-    int64_t day; /* since the Unix epoch */
+    int64_t day; /* first (done/days.h) */
     int table_count;
     struct table tables[TABLES_MAX];
-    struct record_batch_name *pages;
-    uint32_t page_count, page_cap;
+    struct record_batch_name *batches;
+    uint32_t batch_count, batch_cap;
     uint64_t slots, entries;
 };
 
 struct batch_index {
-    int days;
-    /* 0: days; else the "days" are generations of so many entries each, of which two are kept */
-    uint64_t most;
+    /* 0: by day. Else the "days" are generations of so many entries each, of which two are kept. */
+    uint64_t generation_entries;
     uint64_t seed;
-    int64_t oldest_day;
-    int count;
-    struct day list[DAYS_MAX + 2]; /* the newest first */
+    struct days days; /* of struct day */
 };
 
-static int64_t day_of(int64_t ns)
+static void drop(void *day)
 {
-    return ns / DAY_NS - (ns % DAY_NS < 0);
-}
-
-static void drop(struct day *d)
-{
+    struct day *d = day;
     for (int i = 0; i < d->table_count; i++)
         free(d->tables[i].slots);
-    free(d->pages);
+    free(d->batches);
 }
 
 ax_err batch_index_new(struct batch_index **out, int days)
 {
-    if (days < 1 || days > DAYS_MAX)
-        return AX_E_INVALID;
     struct batch_index *ix = calloc(1, sizeof(*ix));
     if (ix == NULL)
         return AX_E_NOMEM;
-    ix->days = days;
+    ax_err err = days_init(&ix->days, days, sizeof(struct day));
+    if (err != AX_OK) {
+        free(ix);
+        return err;
+    }
     ix->seed = fingerprint_seed();
-    ix->oldest_day = INT64_MIN;
     *out = ix;
     return AX_OK;
 }
@@ -73,47 +65,28 @@ ax_err batch_index_new_recent(struct batch_index **out, uint64_t entries)
 {
     ax_err err = entries > 0 ? batch_index_new(out, 1) : AX_E_INVALID;
     if (err == AX_OK)
-        (*out)->most = entries;
+        (*out)->generation_entries = entries;
     return err;
 }
 
 void batch_index_free(struct batch_index *ix)
 {
-    for (int i = 0; ix != NULL && i < ix->count; i++)
-        drop(&ix->list[i]);
+    if (ix == NULL)
+        return;
+    days_free(&ix->days, drop);
     free(ix);
 }
 
-/* The place of day in the list, made if need be. With more days than a window has (a clock that
- * jumped) a page is kept with the next newer day: for longer rather than for shorter. */
-static struct day *day_for(struct batch_index *ix, int64_t day)
+/* The generation that takes the next ids; a full one leaves only itself and the next. */
+static int64_t generation_now(struct batch_index *ix)
 {
-    int at = 0;
-    while (at < ix->count && ix->list[at].day > day)
-        at++;
-    if (at < ix->count && ix->list[at].day == day)
-        return &ix->list[at];
-    if (ix->count == ix->days + 2) {
-        if (at == 0)
-            ix->list[0].day = day;
-        return &ix->list[at == 0 ? 0 : at - 1];
-    }
-    memmove(&ix->list[at + 1], &ix->list[at], (size_t)(ix->count - at) * sizeof(ix->list[0]));
-    memset(&ix->list[at], 0, sizeof(ix->list[0]));
-    ix->list[at].day = day;
-    ix->count++;
-    return &ix->list[at];
-}
-
-static int64_t generation_for(struct batch_index *ix)
-{
-    if (ix->count == 0)
+    if (ix->days.count == 0)
         return 0;
-    if (ix->list[0].entries < ix->most)
-        return ix->list[0].day;
-    while (ix->count > 1)
-        drop(&ix->list[--ix->count]);
-    return ix->list[0].day + 1;
+    const struct day *newest = days_at(&ix->days, 0);
+    if (newest->entries < ix->generation_entries)
+        return newest->day;
+    days_keep(&ix->days, 1, drop);
+    return newest->day + 1;
 }
 
 static uint32_t home(const struct table *t, uint32_t tag)
@@ -146,45 +119,56 @@ static bool add_tag(struct day *d, uint32_t tag)
     uint32_t at = home(t, tag);
     while (t->slots[at].batch != 0)
         at = at + 1 < t->size ? at + 1 : 0;
-    t->slots[at] = (struct slot){tag, d->page_count};
+    t->slots[at] = (struct slot){tag, d->batch_count};
     t->count++;
     d->entries++;
     return true;
 }
 
-ax_err batch_index_add(struct batch_index *ix, const struct record_batch_name *name,
-                       const struct record_batch *page, int64_t ns)
+static bool is_same(const struct record_batch_name *a, const struct record_batch_name *b)
 {
-    int64_t day = ix->most > 0 ? generation_for(ix) : day_of(ns);
-    if (ix->most == 0 && day < ix->oldest_day)
+    return a->writer == b->writer && a->number == b->number && a->entries == b->entries;
+}
+
+/* Puts a batch's name into the list of its day, unless it is the last one there already. */
+static ax_err add_batch(struct day *d, const struct record_batch_name *name)
+{
+    if (d->batch_count > 0 && is_same(&d->batches[d->batch_count - 1], name))
         return AX_OK;
-    struct day *d = day_for(ix, day);
-    if (d->page_count == d->page_cap) {
-        uint32_t cap = d->page_cap == 0 ? PAGES_FIRST : d->page_cap + d->page_cap / 2;
-        struct record_batch_name *grown = cap > d->page_cap
-                                              ? realloc(d->pages, cap * sizeof(*grown))
-                                              : NULL;
+    if (d->batch_count == d->batch_cap) {
+        uint32_t cap = d->batch_cap == 0 ? BATCHES_FIRST : d->batch_cap + d->batch_cap / 2;
+        if (cap < d->batch_cap)
+            return AX_E_NOMEM;
+        struct record_batch_name *grown = realloc(d->batches, cap * sizeof(*grown));
         if (grown == NULL)
             return AX_E_NOMEM;
-        d->pages = grown;
-        d->page_cap = cap;
+        d->batches = grown;
+        d->batch_cap = cap;
     }
-    const struct record_batch_name *last = d->page_count > 0 ? &d->pages[d->page_count - 1] : NULL;
-    if (last == NULL || last->writer != name->writer || last->number != name->number ||
-        last->entries != name->entries)
-        d->pages[d->page_count++] = *name;
-    for (int i = 0; i < page->count; i++) {
-        if (!add_tag(d, (uint32_t)fingerprint_of(ix->seed, page->entries[i].task)))
-            return AX_E_NOMEM;
-    }
+    d->batches[d->batch_count++] = *name;
     return AX_OK;
 }
 
-static void find_in_table(const struct table *t, uint32_t tag, uint32_t *pages, int *n)
+ax_err batch_index_add(struct batch_index *ix, const struct record_batch_name *name,
+                       const struct record_batch *batch, int64_t ns)
+{
+    int64_t day = ix->generation_entries > 0 ? generation_now(ix) : days_of_ns(ns);
+    if (days_is_over(&ix->days, day))
+        return AX_OK;
+    struct day *d = days_get(&ix->days, day);
+    ax_err err = add_batch(d, name);
+    for (int i = 0; i < batch->count && err == AX_OK; i++) {
+        if (!add_tag(d, (uint32_t)fingerprint_of(ix->seed, batch->entries[i].task)))
+            err = AX_E_NOMEM;
+    }
+    return err;
+}
+
+static void find_in_table(const struct table *t, uint32_t tag, uint32_t *batches, int *n)
 {
     for (uint32_t at = home(t, tag); t->slots[at].batch != 0; at = at + 1 < t->size ? at + 1 : 0) {
-        if (t->slots[at].tag == tag && *n < RECORD_BATCH_CANDIDATES_MAX)
-            pages[(*n)++] = t->slots[at].batch;
+        if (t->slots[at].tag == tag && *n < BATCH_INDEX_FOUND_MAX)
+            batches[(*n)++] = t->slots[at].batch;
     }
 }
 
@@ -195,45 +179,42 @@ static int by_newest(const void *a, const void *b)
 }
 
 int batch_index_find(const struct batch_index *ix, const char *id,
-                     struct record_batch_name out[RECORD_BATCH_CANDIDATES_MAX])
+                     struct record_batch_name out[BATCH_INDEX_FOUND_MAX])
 {
-    uint32_t tag = (uint32_t)fingerprint_of(ix->seed, id), pages[RECORD_BATCH_CANDIDATES_MAX];
+    uint32_t tag = (uint32_t)fingerprint_of(ix->seed, id), batches[BATCH_INDEX_FOUND_MAX];
     int found = 0;
-    for (int i = 0; i < ix->count; i++) {
-        const struct day *d = &ix->list[i];
+    for (int i = 0; i < ix->days.count; i++) {
+        const struct day *d = days_at(&ix->days, i);
         int n = 0;
         for (int k = d->table_count - 1; k >= 0; k--)
-            find_in_table(&d->tables[k], tag, pages, &n);
-        qsort(pages, (size_t)n, sizeof(pages[0]), by_newest);
-        for (int k = 0; k < n && found < RECORD_BATCH_CANDIDATES_MAX; k++)
-            out[found++] = d->pages[pages[k] - 1];
+            find_in_table(&d->tables[k], tag, batches, &n);
+        qsort(batches, (size_t)n, sizeof(batches[0]), by_newest);
+        for (int k = 0; k < n && found < BATCH_INDEX_FOUND_MAX; k++)
+            out[found++] = d->batches[batches[k] - 1];
     }
     return found;
 }
 
 void batch_index_expire(struct batch_index *ix, int64_t now_ns)
 {
-    if (ix->most > 0)
-        return;
-    ix->oldest_day = day_of(now_ns) - ix->days; /* its last moments are still inside */
-    while (ix->count > 0 && ix->list[ix->count - 1].day < ix->oldest_day)
-        drop(&ix->list[--ix->count]);
+    if (ix->generation_entries == 0)
+        days_expire(&ix->days, now_ns, drop);
 }
 
 uint64_t batch_index_entries(const struct batch_index *ix)
 {
     uint64_t entries = 0;
-    for (int i = 0; i < ix->count; i++)
-        entries += ix->list[i].entries;
+    for (int i = 0; i < ix->days.count; i++)
+        entries += ((const struct day *)days_at(&ix->days, i))->entries;
     return entries;
 }
 
 size_t batch_index_bytes(const struct batch_index *ix)
 {
     size_t bytes = sizeof(*ix);
-    for (int i = 0; i < ix->count; i++) {
-        bytes += ix->list[i].slots * sizeof(struct slot) +
-                 ix->list[i].page_cap * sizeof(struct record_batch_name);
+    for (int i = 0; i < ix->days.count; i++) {
+        const struct day *d = days_at(&ix->days, i);
+        bytes += d->slots * sizeof(struct slot) + d->batch_cap * sizeof(struct record_batch_name);
     }
     return bytes;
 }

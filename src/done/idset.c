@@ -5,9 +5,9 @@
 #include "done/fingerprint.h"
 
 #define SLOTS_MIN 64
-/* Linear probing: grown at half full, so that a look-up reads one or two cache lines; let fuller
- * when memory for more is refused, and shrunk below an eighth, so that growing and shrinking do not
- * take turns. */
+/* Linear probing. The table grows at half full, so that a look-up reads one or two cache lines. It
+ * fills up further when memory for a larger one is refused. It shrinks below an eighth, far enough
+ * from a half that growing and shrinking do not take turns. */
 #define GROW_AT(slots) ((slots) / 2)
 #define FULL_AT(slots) ((slots) / 8 * 7)
 #define SHRINK_AT(slots) ((slots) / 8)
@@ -25,7 +25,7 @@ struct idset {
     uint64_t seed;
 };
 
-/* Where fp is, or the empty slot where it would go. */
+/* The slot of fp, or the empty one where it would go. */
 static size_t find(const struct slot *slots, size_t size, uint64_t fp)
 {
     size_t at = fp & (size - 1);
@@ -35,7 +35,7 @@ static size_t find(const struct slot *slots, size_t size, uint64_t fp)
     return at;
 }
 
-/* Moves all into a table of size slots. False, and nothing changed, when there is no memory. */
+/* Moves all into a table of size slots. False: there is no memory, and nothing has changed. */
 static bool resize(struct idset *s, size_t size)
 {
     struct slot *slots = calloc(size, sizeof(*slots));
@@ -54,7 +54,8 @@ static bool resize(struct idset *s, size_t size)
     return true;
 }
 
-/* Empties a slot and moves those behind it up, so that no tombstone is left. */
+/* Empties a slot and moves those behind it up, so that no tombstone is left (Knuth, The Art of
+ * Computer Programming, 6.4, algorithm R). */
 static void clear_slot(struct idset *s, size_t at)
 {
     size_t mask = s->size - 1;
@@ -103,7 +104,7 @@ void idset_free(struct idset *s)
 ax_err idset_add(struct idset *s, const char *id, uint32_t expires_s)
 {
     if (expires_s == 0) {
-        return AX_OK; /* over since 1970 */
+        return AX_OK; /* expired in 1970 */
     }
     uint64_t fp = fingerprint_of(s->seed, id);
     struct slot *slot = &s->slots[find(s->slots, s->size, fp)];
@@ -145,8 +146,8 @@ void idset_expire(struct idset *s, uint32_t now_s)
 {
     size_t i = 0;
     while (i < s->size) {
-        /* what moves up into this slot is looked at next; what wraps round to the end was looked
-         * at, or will be */
+        /* A slot that moves up into this one is looked at next. One that wraps round to the end of
+         * the table was looked at already, or will be. */
         if (s->slots[i].fingerprint != 0 && s->slots[i].expires_s <= now_s) {
             clear_slot(s, i);
         } else {

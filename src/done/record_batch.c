@@ -1,19 +1,16 @@
-/* Pages of idempotency records (done/record.h). */
-#include <errno.h>
+#include "done/record_batch.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ax/v1/record.pb-c.h"
-#include "done/record.h"
 
 #define WRITER_DIGITS 16
 #define NUMBER_DIGITS 8
 
-/* A page is taken apart for every 64 tasks by everyone who listens: what protobuf-c allocates for
- * one lies in one block and goes with it. A page that asks for more than a full one needs is
- * none. */
+/* Every process that listens unpacks a batch for every 64 tasks. So protobuf-c allocates within one
+ * block, which goes with the call. A message that needs more than a full batch does is refused. */
 struct arena {
     size_t used;
     _Alignas(max_align_t) uint8_t bytes[RECORD_BATCH_ENTRIES_MAX * 256];
@@ -36,29 +33,29 @@ static void arena_free(void *data, void *pointer)
     (void)pointer;
 }
 
-size_t record_batch_pack(const struct record_batch *p, uint8_t buf[RECORD_BATCH_MAX_BYTES])
+size_t record_batch_pack(const struct record_batch *b, uint8_t buf[RECORD_BATCH_MAX_BYTES])
 {
     Ax__V1__RecordPage m = AX__V1__RECORD_PAGE__INIT;
     Ax__V1__RecordPage__Entry entries[RECORD_BATCH_ENTRIES_MAX], *list[RECORD_BATCH_ENTRIES_MAX];
-    for (int i = 0; i < p->count; i++) {
+    for (int i = 0; i < b->count; i++) {
         entries[i] = (Ax__V1__RecordPage__Entry)AX__V1__RECORD_PAGE__ENTRY__INIT;
-        entries[i].task = (char *)p->entries[i].task;
-        entries[i].attempt = p->entries[i].attempt;
-        entries[i].fence = p->entries[i].fence;
-        entries[i].finished_ns = p->entries[i].finished_ns;
+        entries[i].task = (char *)b->entries[i].task;
+        entries[i].attempt = b->entries[i].attempt;
+        entries[i].fence = b->entries[i].fence;
+        entries[i].finished_ns = b->entries[i].finished_ns;
         list[i] = &entries[i];
     }
-    m.pool = (char *)p->pool;
-    m.n_entries = (size_t)p->count;
+    m.pool = (char *)b->pool;
+    m.n_entries = (size_t)b->count;
     m.entries = list;
     return ax__v1__record_page__pack(&m, buf);
 }
 
-static bool take_entry(struct record_batch *p, const Ax__V1__RecordPage__Entry *e)
+static bool take_entry(struct record_batch *b, const Ax__V1__RecordPage__Entry *e)
 {
     if (!name_is_task_id(e->task))
         return false;
-    struct record_batch_entry *out = &p->entries[p->count++];
+    struct record_batch_entry *out = &b->entries[b->count++];
     strcpy(out->task, e->task);
     out->attempt = e->attempt;
     out->fence = e->fence;
@@ -66,37 +63,37 @@ static bool take_entry(struct record_batch *p, const Ax__V1__RecordPage__Entry *
     return true;
 }
 
-ax_err record_batch_unpack(struct record_batch *p, const void *data, size_t bytes)
+ax_err record_batch_unpack(struct record_batch *b, const void *data, size_t bytes)
 {
     struct arena arena;
     ProtobufCAllocator allocator = {arena_alloc, arena_free, &arena};
     arena.used = 0;
-    p->count = 0;
+    b->count = 0;
     if (bytes == 0)
         return AX_E_NOT_FOUND;
     const Ax__V1__RecordPage *m = ax__v1__record_page__unpack(&allocator, bytes, data);
     if (m == NULL || !name_is_valid(m->pool) || m->n_entries == 0 ||
         m->n_entries > RECORD_BATCH_ENTRIES_MAX)
         return AX_E_PROTOCOL;
-    strcpy(p->pool, m->pool);
+    strcpy(b->pool, m->pool);
     for (size_t i = 0; i < m->n_entries; i++) {
-        if (!take_entry(p, m->entries[i]))
+        if (!take_entry(b, m->entries[i]))
             return AX_E_PROTOCOL;
     }
     return AX_OK;
 }
 
-bool record_batch_find(const struct record_batch *p, const char *id, struct record *out)
+bool record_batch_find(const struct record_batch *b, const char *id, struct record *out)
 {
-    for (int i = 0; i < p->count; i++) {
-        const struct record_batch_entry *e = &p->entries[i];
+    for (int i = 0; i < b->count; i++) {
+        const struct record_batch_entry *e = &b->entries[i];
         if (strcmp(e->task, id) != 0)
             continue;
         *out = (struct record){.state = RECORD_DONE,
                                .attempt = e->attempt,
                                .fence = e->fence,
                                .finished_ns = e->finished_ns};
-        strcpy(out->pool, p->pool);
+        strcpy(out->pool, b->pool);
         return true;
     }
     return false;

@@ -11,6 +11,7 @@
 #include "bus/wire.h"
 #include "done/filter.h"
 #include "done/idset.h"
+#include "done/record_learn.h"
 #include "ingress/ingress.h"
 #include "task/names.h"
 

@@ -1,27 +1,27 @@
-/* Pages of idempotency records: the subject up to the first NUL byte, then the page. What is
+/* Record batches: the subject up to the first NUL byte, then the batch. What is
  * accepted is whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
-#include "done/record.h"
+#include "done/record_batch.h"
 
-static void try_page(const uint8_t *data, size_t size)
+static void try_batch(const uint8_t *data, size_t size)
 {
-    static struct record_batch page, back;
+    static struct record_batch batch, back;
     uint8_t buf[RECORD_BATCH_MAX_BYTES];
     struct record r;
-    if (record_batch_unpack(&page, data, size) != AX_OK)
+    if (record_batch_unpack(&batch, data, size) != AX_OK)
         return;
-    CHECK(page.count >= 1 && page.count <= RECORD_BATCH_ENTRIES_MAX && name_is_valid(page.pool));
-    for (int i = 0; i < page.count; i++) {
-        CHECK(name_is_task_id(page.entries[i].task));
-        CHECK(record_batch_find(&page, page.entries[i].task, &r) && r.state == RECORD_DONE);
+    CHECK(batch.count >= 1 && batch.count <= RECORD_BATCH_ENTRIES_MAX && name_is_valid(batch.pool));
+    for (int i = 0; i < batch.count; i++) {
+        CHECK(name_is_task_id(batch.entries[i].task));
+        CHECK(record_batch_find(&batch, batch.entries[i].task, &r) && r.state == RECORD_DONE);
     }
-    size_t bytes = record_batch_pack(&page, buf);
+    size_t bytes = record_batch_pack(&batch, buf);
     CHECK(bytes <= sizeof(buf) && record_batch_unpack(&back, buf, bytes) == AX_OK &&
-          back.count == page.count);
+          back.count == batch.count);
 }
 
 static void try_subject(const char *subject)
@@ -39,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *nul = memchr(data, '\0', size);
     if (nul == NULL) {
-        try_page(data, size);
+        try_batch(data, size);
         return 0;
     }
     try_subject((const char *)data);
-    try_page(nul + 1, (size_t)(data + size - nul - 1));
+    try_batch(nul + 1, (size_t)(data + size - nul - 1));
     return 0;
 }

@@ -264,7 +264,7 @@ static bool may_be_recorded_now(const struct attempt *r)
 static bool may_have_ended(const struct attempt *r)
 {
     struct dispatch *d = r->pool->dispatch;
-    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
+    struct record_batch_name found[BATCH_INDEX_FOUND_MAX];
     uint32_t attempt;
     uint64_t work_seq;
     return filter_check(d->done.filter, r->task.id, strlen(r->task.id)) ||

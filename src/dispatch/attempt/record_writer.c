@@ -8,7 +8,7 @@
 
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
-#include "done/record_find.h"
+#include "done/record_learn.h"
 #include "task/header.h"
 
 #define HEADERS_MAX_BYTES 512 /* of a page: more than it has */

@@ -7,7 +7,7 @@
 #define AX_DISPATCH_ATTEMPT_RECORD_WRITER_H
 
 #include "bus/pipeline.h"
-#include "done/record.h"
+#include "done/record_batch.h"
 
 struct dispatch;
 struct pool;

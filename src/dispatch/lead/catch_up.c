@@ -8,7 +8,7 @@
 #include "bus/reader.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
-#include "done/record_find.h"
+#include "done/record_learn.h"
 
 #define FOLLOW_NS 5000000000LL /* between readings of what others record */
 

@@ -24,20 +24,20 @@ static const char *id_of(char *out, int i)
     return out;
 }
 
-/* Page number `number` with the ids from first on. */
+/* Batch number `number` with the ids from first on. */
 static void add(struct batch_index *ix, uint32_t number, int first, int count, int64_t ns)
 {
-    struct record_batch page = {.pool = "p", .count = count};
+    struct record_batch batch = {.pool = "p", .count = count};
     for (int i = 0; i < count; i++)
-        id_of(page.entries[i].task, first + i);
+        id_of(batch.entries[i].task, first + i);
     struct record_batch_name name = {.writer = 1, .number = number, .entries = (uint32_t)count};
-    assert_int_equal(batch_index_add(ix, &name, &page, ns), AX_OK);
+    assert_int_equal(batch_index_add(ix, &name, &batch, ns), AX_OK);
 }
 
 static bool leads_to(const struct batch_index *ix, int i, uint32_t number)
 {
     char id[TASK_ID_CHARS + 1];
-    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
+    struct record_batch_name found[BATCH_INDEX_FOUND_MAX];
     int n = batch_index_find(ix, id_of(id, i), found);
     for (int k = 0; k < n; k++) {
         if (found[k].number == number)
@@ -46,14 +46,14 @@ static bool leads_to(const struct batch_index *ix, int i, uint32_t number)
     return false;
 }
 
-static void each_id_leads_to_its_page(void **state)
+static void each_id_leads_to_its_batch(void **state)
 {
     (void)state;
     struct batch_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
-    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
-    for (int page = 0; page < 2000; page++)
-        add(ix, (uint32_t)page, page * 64, 64, 5 * DAY_NS + page);
+    struct record_batch_name found[BATCH_INDEX_FOUND_MAX];
+    for (int batch = 0; batch < 2000; batch++)
+        add(ix, (uint32_t)batch, batch * 64, 64, 5 * DAY_NS + batch);
     for (int i = 0; i < 2000 * 64; i++)
         assert_true(leads_to(ix, i, (uint32_t)i / 64));
     int others = 0;
@@ -64,12 +64,12 @@ static void each_id_leads_to_its_page(void **state)
     batch_index_free(ix);
 }
 
-static void newest_page_comes_first(void **state)
+static void newest_batch_comes_first(void **state)
 {
     (void)state;
     struct batch_index *ix = make(7);
     char id[TASK_ID_CHARS + 1];
-    struct record_batch_name found[RECORD_BATCH_CANDIDATES_MAX];
+    struct record_batch_name found[BATCH_INDEX_FOUND_MAX];
     add(ix, 1, 0, 1, 5 * DAY_NS);
     add(ix, 3, 0, 1, 6 * DAY_NS);
     add(ix, 2, 0, 1, 5 * DAY_NS + 1);
@@ -79,7 +79,7 @@ static void newest_page_comes_first(void **state)
     assert_int_equal(found[2].number, 1);
     for (uint32_t i = 4; i < 40; i++)
         add(ix, i, 0, 1, 6 * DAY_NS);
-    assert_int_equal(batch_index_find(ix, id, found), RECORD_BATCH_CANDIDATES_MAX);
+    assert_int_equal(batch_index_find(ix, id, found), BATCH_INDEX_FOUND_MAX);
     batch_index_free(ix);
 }
 
@@ -121,10 +121,10 @@ static void the_last_ones_are_kept(void **state)
     assert_int_equal(batch_index_new_recent(&ix, 0), AX_E_INVALID);
     assert_int_equal(batch_index_new_recent(&ix, 1000), AX_OK);
     size_t most = 0;
-    for (int page = 0; page < 2000; page++) {
-        add(ix, (uint32_t)page, page * 50, 50, (2000 - page) * DAY_NS); /* times do not count */
+    for (int batch = 0; batch < 2000; batch++) {
+        add(ix, (uint32_t)batch, batch * 50, 50, (2000 - batch) * DAY_NS); /* times do not count */
         batch_index_expire(ix, 5000 * DAY_NS);
-        for (int i = page * 50 - 999; i < (page + 1) * 50; i++)
+        for (int i = batch * 50 - 999; i < (batch + 1) * 50; i++)
             assert_true(i < 0 || leads_to(ix, i, (uint32_t)i / 50));
         assert_true(batch_index_entries(ix) <= 2000);
         most = batch_index_bytes(ix) > most ? batch_index_bytes(ix) : most;
@@ -139,10 +139,10 @@ static void a_million_ids_in_12_bytes_each(void **state)
     (void)state;
     struct batch_index *ix = make(7);
     size_t most = 0;
-    for (int page = 0; page < 20000; page++) {
-        add(ix, (uint32_t)page, page * 50, 50, DAY_NS);
-        size_t each = batch_index_bytes(ix) / ((size_t)(page + 1) * 50);
-        if (page > 2000 && each > most)
+    for (int batch = 0; batch < 20000; batch++) {
+        add(ix, (uint32_t)batch, batch * 50, 50, DAY_NS);
+        size_t each = batch_index_bytes(ix) / ((size_t)(batch + 1) * 50);
+        if (batch > 2000 && each > most)
             most = each;
     }
     assert_true(most <= 13);
@@ -153,8 +153,8 @@ static void a_million_ids_in_12_bytes_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_id_leads_to_its_page),
-        cmocka_unit_test(newest_page_comes_first),
+        cmocka_unit_test(each_id_leads_to_its_batch),
+        cmocka_unit_test(newest_batch_comes_first),
         cmocka_unit_test(days_go_with_the_window),
         cmocka_unit_test(more_days_than_it_has_are_kept_longer),
         cmocka_unit_test(the_last_ones_are_kept),

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "done/record.h"
+#include "done/record_batch.h"
 
-static struct record_batch full_page(void)
+static struct record_batch full_batch(void)
 {
     struct record_batch p = {.count = RECORD_BATCH_ENTRIES_MAX};
     memset(p.pool, 'p', NAME_MAX_CHARS);
@@ -23,7 +23,7 @@ static struct record_batch full_page(void)
     return p;
 }
 
-static void page_comes_back_as_packed(void **state)
+static void batch_comes_back_as_packed(void **state)
 {
     (void)state;
     const struct record_batch p = {.pool = "email",
@@ -50,10 +50,10 @@ static void page_comes_back_as_packed(void **state)
     assert_false(record_batch_find(&back, "", &r));
 }
 
-static void fullest_page_fits(void **state)
+static void fullest_batch_fits(void **state)
 {
     (void)state;
-    const struct record_batch p = full_page();
+    const struct record_batch p = full_batch();
     uint8_t buf[RECORD_BATCH_MAX_BYTES];
     struct record_batch back;
     size_t bytes = record_batch_pack(&p, buf);
@@ -64,10 +64,10 @@ static void fullest_page_fits(void **state)
                         p.entries[RECORD_BATCH_ENTRIES_MAX - 1].task, TASK_ID_CHARS + 1);
 }
 
-static void what_is_no_page_is_refused(void **state)
+static void what_is_no_batch_is_refused(void **state)
 {
     (void)state;
-    struct record_batch p = full_page(), back;
+    struct record_batch p = full_batch(), back;
     uint8_t buf[RECORD_BATCH_MAX_BYTES * 3];
     size_t bytes = record_batch_pack(&p, buf);
     assert_int_equal(record_batch_unpack(&back, buf, 0), AX_E_NOT_FOUND);
@@ -87,7 +87,7 @@ static void what_is_no_page_is_refused(void **state)
     assert_int_equal(record_batch_unpack(&back, buf, record_batch_pack(&p, buf)), AX_E_PROTOCOL);
 }
 
-static void subject_names_the_page(void **state)
+static void subject_names_the_batch(void **state)
 {
     (void)state;
     char subject[SUBJECT_MAX_CHARS];
@@ -115,10 +115,10 @@ static void subject_names_the_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(page_comes_back_as_packed),
-        cmocka_unit_test(fullest_page_fits),
-        cmocka_unit_test(what_is_no_page_is_refused),
-        cmocka_unit_test(subject_names_the_page),
+        cmocka_unit_test(batch_comes_back_as_packed),
+        cmocka_unit_test(fullest_batch_fits),
+        cmocka_unit_test(what_is_no_batch_is_refused),
+        cmocka_unit_test(subject_names_the_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
