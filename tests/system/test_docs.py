@@ -8,7 +8,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("AX_BIN_DIR") or sys.exit("AX_BIN_DIR is not set: the directory with ax, ax-ingress and ax-dispatch")
-PAGES = ["README.md", *sorted(os.path.relpath(f, ROOT) for f in glob.glob(os.path.join(ROOT, "docs/*.md")))]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md", "tests/model/README.md",
+         *sorted(os.path.relpath(f, ROOT) for f in glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True))]
+COLUMNS = 100
 # Headers that the documentation shows as an example of what is refused.
 TYPOS = {"Ax-Dealy"}
 failures = []
@@ -58,6 +60,10 @@ def rows(text, heading):
     return cells
 
 
+def one_line(text):
+    return " ".join(text.split())
+
+
 def ticked(cells, pattern):
     return [m for cell in cells for code in re.findall(r"`([^`]+)`", cell) for m in re.findall(pattern, code)]
 
@@ -98,7 +104,7 @@ def check_commands():
         for flag in takes - common:
             failures.append(f"flag {flag} of {name} is not documented in docs/cli.md")
         same(f"flag that {name} does not take", common - takes, "docs/cli.md",
-             re.findall(LONG, re.search(rf"`{name}` (?:takes )?all(?: of them)? but (.*?)(?:, `ax-|\.)", table)[1]))
+             re.findall(LONG, re.search(rf"`{name}` (?:takes )?all(?: of them)? but (.*?)(?:, `ax-|\.)", one_line(table))[1]))
     variables = re.findall(r"\((NATS_[A-Z]+|AX_[A-Z_]+)[;)]", overview)
     same("variable", variables, "docs/cli.md, Common flags",
          [m for line in table.splitlines() if line.startswith("|") for m in re.findall(r"`((?:NATS|AX)_[A-Z_]+)`", line)])
@@ -142,7 +148,7 @@ def check_settings():
     names = [name for name, *_ in found]
     assert len(names) == table.count("X("), "the table of settings is read wrongly"
     described = {cells[1].strip().strip("`"): [c.strip() for c in cells[2:4]] for cells in (
-        line.split("|") for line in docs["README.md"].splitlines() if line.startswith("| `")) if len(cells) > 4}
+        line.split("|") for line in docs["docs/tuning.md"].splitlines() if line.startswith("| `")) if len(cells) > 4}
     hour = 3600000
     defines = {"SETTINGS_HOUR_MS": hour, "SETTINGS_DAY_MS": 24 * hour, "BACKOFF_BASE_MS": 30000, "BACKOFF_CAP_MS": hour}
 
@@ -158,13 +164,13 @@ def check_settings():
         if kind in ("REAL", "WHOLE", "DURATION") and name in described:
             cells = described[name]
             if cells[0] != f"{shown(kind, least)} to {shown(kind, most)}":
-                failures.append(f"README.md: range of {name} is {cells[0]}, in the code {least} to {most}")
+                failures.append(f"docs/tuning.md: range of {name} is {cells[0]}, in the code {least} to {most}")
             if "burst" not in name and cells[1] != shown(kind, standard):
-                failures.append(f"README.md: default of {name} is {cells[1]}, in the code {standard}")
-    same("pool setting", names, "README.md's table", ticked(rows(docs["README.md"], "pool setting"), r"^[a-z_]+$"))
+                failures.append(f"docs/tuning.md: default of {name} is {cells[1]}, in the code {standard}")
+    same("pool setting", names, "docs/tuning.md's table", ticked(rows(docs["docs/tuning.md"], "pool setting"), r"^[a-z_]+$"))
     pool = section("docs/cli.md", "ax pool")
     same("pool setting", names, "docs/cli.md, ax pool",
-         re.findall(r"`([a-z_]+)`", re.search(r"Settings: (.*?);", pool, re.S)[1]))
+         re.findall(r"`([a-z_]+)`", re.search(r"Settings: (.*?);", one_line(pool))[1]))
     for page, line in used_lines():
         for name in re.findall(r"(?<=\s)([a-z_]{2,})=[\w.]+", line) if re.match(r"ax pool (add|set) ", line) else ():
             if name not in names:
@@ -214,7 +220,7 @@ def check_answers():
     line = re.search(r"\| `ax_ingress_refused_total` .*", docs["docs/operating.md"])[0]
     same("reason of refusal", reasons, "docs/operating.md", re.findall(r"`([a-z_]+)`", line.split("not taken:")[1]))
     texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/find.c"), re.S)[1]
-    line = re.search(r"States: (.*)\.", section("docs/cli.md", "ax status"))[1]
+    line = re.search(r"States: (.*?)\.", one_line(section("docs/cli.md", "ax status")))[1]
     same("state", re.findall(r'"([a-z]+)"', texts), "docs/cli.md, ax status", re.findall(r"`([a-z]+)`", line))
     for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work/work_job.c"), re.S)[1]):
         if name not in section("docs/cli.md", "ax work"):
@@ -234,7 +240,7 @@ def check_answers():
 
 
 def check_metrics():
-    code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/*.c", "src/dispatch/*.c")))
+    code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/**/*.c", "src/dispatch/**/*.c")))
     same("metric", code, "docs/operating.md", ticked(rows(section("docs/operating.md", "Metrics"), "name"), r"^ax_[a-z_]+$"))
     for page, text in docs.items():
         for name in set(re.findall(r"\bax_[a-z_]+_(?:total|bytes|ids|entries)\b|\bax_inflight\b", text)) - code:
@@ -243,7 +249,8 @@ def check_metrics():
 
 def check_streams():
     streams = {os.path.basename(f)[:-len(".json")] for f in glob.glob(os.path.join(ROOT, "streams/*.json"))}
-    same("stream", streams, "docs/design.md", ticked(rows(section("docs/design.md", "Streams"), "stream"), r"^[A-Z_]+$"))
+    same("stream", streams, "docs/design/overview.md",
+         ticked(rows(section("docs/design/overview.md", "Streams"), "stream"), r"^[A-Z_]+$"))
     known = streams | {s[len("KV_"):] for s in streams if s.startswith("KV_")} | set(re.findall(
         r"\bAX_[A-Z0-9_]+\b", sources("src/**/*.[ch]", "scripts/**", "CMakeLists.txt", "Makefile", "tests/system/*.py")))
     for page, text in docs.items():
@@ -254,8 +261,8 @@ def check_streams():
     for stage in sorted(s for s in stages if not re.search(rf"\b{re.escape(s)}\b", everything)):
         failures.append(f"subject {stage}.… is not documented")
     for key in ("ax.rank", "ax.on_full", "ax.max_later"):
-        if key not in docs["README.md"]:
-            failures.append(f"metadata {key} is not documented in README.md")
+        if key not in docs["docs/tuning.md"]:
+            failures.append(f"metadata {key} is not documented in docs/tuning.md")
 
 
 def anchors(text):
@@ -265,7 +272,8 @@ def anchors(text):
 
 
 def check_links():
-    links = 0
+    links, reached = 0, {"README.md"}
+    to = {page: set() for page in PAGES}
     for page, text in docs.items():
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if re.match(r"[a-z]+:", target):
@@ -273,18 +281,50 @@ def check_links():
             links += 1
             path, _, anchor = target.partition("#")
             full = os.path.normpath(os.path.join(ROOT, os.path.dirname(page), path)) if path else os.path.join(ROOT, page)
+            to[page].add(os.path.relpath(full, ROOT))
             if not os.path.exists(full):
                 failures.append(f"{page}: link to {target}: there is no such file")
             elif anchor and anchor not in anchors(read(os.path.relpath(full, ROOT))):
                 failures.append(f"{page}: link to {target}: there is no such heading")
     assert links > 20, links
-    for page in PAGES[1:]:
-        if f"({page}" not in docs["README.md"]:
-            failures.append(f"README.md does not link to {page}")
+    new = reached
+    while new:
+        new = {target for page in new for target in to[page] if target in to} - reached
+        reached = reached | new
+    for page in sorted(set(PAGES) - reached):
+        failures.append(f"{page} is not reachable by links from README.md")
+
+
+def prose(text):
+    """Lines that are neither of a table nor of a block of code, with their numbers."""
+    fenced = after_blank = block = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = line.lstrip().startswith("```")
+        fenced ^= fence
+        block = line.startswith("    ") and (block or after_blank)
+        after_blank = not line.strip()
+        if not fenced and not fence and not block and not line.startswith("|"):
+            yield number, line
+
+
+def check_width():
+    lines = 0
+    for page, text in docs.items():
+        for number, line in prose(text):
+            lines += 1
+            if len(line) > COLUMNS:
+                failures.append(f"{page}:{number}: {len(line)} columns; prose has at most {COLUMNS}")
+    assert lines > 1000, lines
+
+
+ROOMS = ["base", "task", "bus", "done", "stats", "ingress", "dispatch", "cli"]
 
 
 def check_functions():
-    named = re.findall(r"`((?:core|ingress|dispatch|cli)/\w+\.[ch])(?::(\w+))?`", everything)
+    for room in re.findall(r"`(?:src/)?([a-z]+(?:/[a-z]+)?)/`", everything):
+        if room.split("/")[0] in ROOMS and not os.path.isdir(os.path.join(ROOT, "src", room)):
+            failures.append(f"folder src/{room} is named in the documentation and does not exist")
+    named = re.findall(rf"`(?:src/)?((?:{'|'.join(ROOMS)})/[\w/]+\.[ch])(?::(\w+))?`", everything)
     assert len(named) > 30, len(named)
     for path, function in sorted(set(named)):
         if not os.path.exists(os.path.join(ROOT, "src", path)):
@@ -294,19 +334,22 @@ def check_functions():
 
 
 def check_snippets():
-    """The README's snippets call what the tested examples call."""
+    """The snippets call what the tested examples call."""
     kinds = {"python": "examples/python/*.py", "go": "examples/go/*/main.go", "js": "examples/node/*.mjs"}
     for kind, pattern in kinds.items():
-        blocks = re.findall(rf"^```{kind}\n(.*?)^```", docs["README.md"], re.M | re.S)
-        if len(blocks) < 2:
-            failures.append(f"README.md has no {kind} snippet of a producer and a worker")
+        snippets = {page: re.findall(rf"^```{kind}\n(.*?)^```", docs[page], re.M | re.S)
+                    for page in ("README.md", "docs/clients.md")}
+        blocks = [block for found in snippets.values() for block in found]
+        for page in ("docs/clients.md", "README.md") if kind == "python" else ("docs/clients.md",):
+            if len(snippets[page]) < 2:
+                failures.append(f"{page} has no {kind} snippet of a producer and a worker")
         called = set(re.findall(r"\.(\w+)\(", "\n".join(blocks)))
         for name in sorted(called - set(re.findall(r"\.(\w+)\(", sources(pattern)))):
-            failures.append(f"README.md's {kind} snippet calls {name}, which {pattern} does not")
+            failures.append(f"a {kind} snippet calls {name}, which {pattern} does not")
 
 
 for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_metrics, check_streams,
-              check_links, check_functions, check_snippets):
+              check_links, check_width, check_functions, check_snippets):
     check()
 for failure in failures:
     print(failure)
