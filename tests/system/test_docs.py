@@ -209,14 +209,15 @@ def check_headers():
 
 def check_answers():
     protocol = docs["docs/protocol.md"]
-    codes = re.findall(r"#define ERR_CODE_[A-Z_]+ (\d+)", read("src/ingress/submit/answer.h"))
+    number = dict(re.findall(r"#define (JSERR_[A-Z_]+) (\d+)", read("src/bus/jserr.h")))
+    ingress = sources("src/ingress/**/*.[ch]")
+    codes = [number[name] for name in re.findall(r"verdict_error\(\s*&?\w+, \d+,\s+(JSERR_[A-Z_]+)", ingress)]
     same("err_code", codes, "docs/protocol.md, Errors",
          re.findall(r"^\| \d+ \| (\d+) \|", section("docs/protocol.md", "Errors"), re.M))
-    counters = read("src/ingress/counters.h")
-    states = re.findall(r'X\(STATE_[A-Z]+, "([a-z]+)"\)', counters)
+    states = re.findall(r'X\(STATE_[A-Z]+, "([a-z]+)"\)', ingress)
     same("state", states, "docs/protocol.md, Answers",
          ticked(rows(section("docs/protocol.md", "Answers"), "state"), r"^[a-z]+$"))
-    reasons = re.findall(r'X\(REFUSED_[A-Z_]+, "([a-z_]+)"\)', counters)
+    reasons = re.findall(r'X\(REFUSED_[A-Z_]+, "([a-z_]+)"\)', ingress)
     line = re.search(r"\| `ax_ingress_refused_total` .*", docs["docs/operating.md"])[0]
     same("reason of refusal", reasons, "docs/operating.md", re.findall(r"`([a-z_]+)`", line.split("not taken:")[1]))
     texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/find.c"), re.S)[1]
@@ -227,11 +228,10 @@ def check_answers():
             failures.append(f"variable {name} of ax work is not documented in docs/cli.md")
     # Every text of a refusal that begins with a word of its own.
     answers = 0
-    for path in ("src/ingress/submit/submit.c", "src/ingress/submit/submit_steps.c"):
-        for text in re.findall(r'(?:verdict_error\(&v, [^"]*|refuse\(s, REFUSED_[A-Z_]+, )"([A-Za-z_-]+[: ])', read(path)):
-            answers += 1
-            if text not in protocol:
-                failures.append(f"answer beginning with {text!r} ({path}) is not documented in docs/protocol.md")
+    for text in re.findall(r'(?:verdict_error\(\s*&?\w+, \d[^"]*|refuse\(s, REFUSED_[A-Z_]+,\s+)"([A-Za-z_-]+[: ])', ingress):
+        answers += 1
+        if text not in protocol:
+            failures.append(f"answer beginning with {text!r} is not documented in docs/protocol.md")
     assert answers > 8, answers
     for member in re.findall(r"^\s+[a-z0-9A-Z]+ ([a-z_]+) = \d+;", re.search(
             r"message Reply \{(.*?)\n\}", read("schemas/ax/v1/task.proto"), re.S)[1], re.M):
