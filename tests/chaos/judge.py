@@ -7,8 +7,8 @@ An event is a dict: t (seconds since the epoch), e (what), task and more. The ki
     refused   error                                       a producer was told that its task is wrong
     start     task fence attempt who pool handed got      a worker began; handed: when the hand-off was stored
     applied, again, stale  task fence who                 what the sink said to the effect
-    ack, nak, term, progress  task fence who              receipts that the server confirmed (…ing: being sent)
-    mute, unsure  task fence who                          no receipt on purpose; one that was not confirmed
+    ack, nak, term, progress  task fence who              acks that the server confirmed (…ing: being sent)
+    mute, unsure  task fence who                          no ack on purpose; one that was not confirmed
     record    task state seq                              stored in AX_DONE
     dead      task reason                                 stored in AX_DEAD
     handing   task attempt                                a hand-off was seen on the wire
@@ -353,7 +353,7 @@ class Judge:
             return "an older hand-off, fetched late"
         last = max(older, key=lambda e: e["fence"])
         mine = [e for e in self.tasks[task] if e.get("fence") == last["fence"] and e["t"] <= handed + 0.5]
-        if any(e["e"] in ("nak", "naking") or (e["e"] == "unsure" and e.get("receipt") == "nak") for e in mine):
+        if any(e["e"] in ("nak", "naking") or (e["e"] == "unsure" and e.get("ack") == "nak") for e in mine):
             return "nak"
         # Nobody said it failed: so there must have been a silence as long as the ack wait.
         since = self.handed(last) or last["t"]
@@ -415,9 +415,9 @@ class Judge:
             if kind in faults:
                 return f"its worker: {kind}"
         if any(e["e"] == "mute" for e in mine):
-            return "no receipt"
+            return "no ack"
         if any(e["e"] in ("acking", "unsure") for e in mine):
-            return "its receipt was late or lost"
+            return "its ack was late or lost"
         if self.overlapping(since, until, "server", "leader"):
             return "a server was away"
         return "hung, or waited in its worker"
@@ -460,7 +460,7 @@ class Judge:
         for event in self.events:
             name = {"unanswered": "submissions without an answer", "busy": "submissions told to come again",
                     "again": "effects refused: was applied before", "stale": "effects refused: a newer attempt had started",
-                    "unsure": "receipts never confirmed", "mute": "attempts that ended in silence on purpose",
+                    "unsure": "acks never confirmed", "mute": "attempts that ended in silence on purpose",
                     "record": "records"}.get(event["e"])
             if name:
                 self.figures[name] += 1

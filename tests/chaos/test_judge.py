@@ -76,8 +76,8 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(self.clean(untouched).figures[VANISHED], 1)
         self.found("no worker ever applied", untouched + [{**other, "stream": "AX_WORK", "place": 5}])
         self.assertEqual(self.clean(untouched + [start("a", 1, 5), did("nak", "a", 1.1, 5)]).figures[VANISHED], 1)
-        for receipt in ("acking", "terming"):
-            self.found("no worker ever applied", untouched + [start("a", 1, 5), did(receipt, "a", 1.1, 5)])
+        for ack in ("acking", "terming"):
+            self.found("no worker ever applied", untouched + [start("a", 1, 5), did(ack, "a", 1.1, 5)])
         failing = [accepted("a", kind="fail", pool="lang"), other, record("a", 3, fence=5)]
         self.assertEqual(self.clean(failing, done_lines=[]).figures[VANISHED], 1)
 
@@ -206,7 +206,7 @@ class JudgeTest(unittest.TestCase):
     def test_honest_retries(self):
         timed_out = [accepted("a"), start("a", 0.1, 1), did("mute", "a", 0.2, 1), start("a", 2.6, 2, 2), *[
             did(e, "a", 2.7, 2) for e in ("again", "ack")], record("a", 2.8), did("applied", "a", 0.15, 1)]
-        self.assertEqual(self.clean(timed_out).causes, {"timed out: no receipt": 1})
+        self.assertEqual(self.clean(timed_out).causes, {"timed out: no ack": 1})
         naked = [accepted("a"), start("a", 0.1, 1), did("nak", "a", 0.2, 1), start("a", 0.5, 2, 2),
                  did("applied", "a", 0.6, 2), did("ack", "a", 0.7, 2), record("a", 0.8)]
         self.assertEqual(self.clean(naked).causes, {"nak": 1})

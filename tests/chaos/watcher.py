@@ -9,7 +9,7 @@ import time
 import nats
 import nats.errors
 
-from harness import page_records
+import wire
 from servers import quiet
 
 SOURCE = ("AX_HIGH", "AX_NORMAL", "AX_LOW", "AX_WORK", "AX_LATER", "AX_SPILL")
@@ -17,29 +17,6 @@ QUEUES = ("AX_HIGH", "AX_NORMAL", "AX_LOW")
 AWAY = (nats.errors.Error, asyncio.TimeoutError, OSError, KeyError, ValueError)
 BUSY_S = 0.1  # an answer that takes longer shows that the machine has too much to do
 STATES = {1: "done", 2: "cancelled", 3: "fired"}
-
-
-def record_fields(data):
-    """Field number → value of an ax.v1.Record: varints and strings."""
-    fields, at = {}, 0
-
-    def varint():
-        nonlocal at
-        n, shift = 0, 0
-        while True:
-            byte = data[at]
-            at += 1
-            n |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return n
-    while at < len(data):
-        tag = varint()
-        value = varint()
-        if tag & 7 == 2:
-            value, at = data[at:at + value], at + value
-        fields[tag >> 3] = value
-    return fields
 
 
 class Watcher:
@@ -106,12 +83,12 @@ class Watcher:
         found = await self.servers.read("KV_AX_DONE", self.next_record)
         for seq, subject, headers, body, at in found:
             if subject.startswith("$KV.AX_DONE.page."):
-                entries = page_records(body)
+                entries = wire.record_batch(body)
                 self.recorded += len(entries)
                 for r in entries:
                     self.log("record", t=at, task=r["task"], state="done", attempt=r["attempt"], fence=r["fence"], seq=seq)
             else:
-                fields = record_fields(body)
+                fields = wire.record(body)
                 self.recorded += 1
                 self.log("record", t=at, task=subject.split(".")[-1], state=STATES.get(fields.get(1), "unreadable"),
                          attempt=fields.get(3, 0), fence=fields.get(4, 0), seq=seq)

@@ -2,10 +2,10 @@
 
     ok       work, ack                         long   work for longer than the ack wait, saying in-progress, ack
     nak      nak the first start, then ok      hang   over the ack wait without a word, then work and ack (late ack)
-    fail     nak always                        mute   first start: no receipt at all, then ok
+    fail     nak always                        mute   first start: no ack at all, then ok
     term     terminate
 
-Receipts are requests: only what the server has confirmed is recorded as given.
+Acks are requests: only what the server has confirmed is recorded as given.
 Environment: NATS_URL, CHAOS_SINK (port), CHAOS_ACK_WAIT (seconds).
 """
 import asyncio
@@ -38,7 +38,7 @@ class Hand:
                       "priority": headers.get("Ax-Priority"), "got": got}
         self.kind = json.loads(msg.data)["b"]
 
-    async def receipt(self, kind, data, patience=None):
+    async def ack(self, kind, data, patience=None):
         """Says it until the server confirms it, or gives up after a while."""
         self.worker.sink.tell(f"{kind}ing", **self.about)
         end = time.monotonic() + (ACK_WAIT if patience is None else patience)
@@ -49,12 +49,12 @@ class Hand:
                 return
             except LOST:
                 if time.monotonic() > end:
-                    self.worker.sink.tell("unsure", receipt=kind, **self.about)
+                    self.worker.sink.tell("unsure", ack=kind, **self.about)
                     return
                 await asyncio.sleep(0.05)
 
     async def apply(self):
-        """True unless a newer attempt has started: then this one is over, and gives no receipt."""
+        """True unless a newer attempt has started: then this one is over, and gives no ack."""
         return await self.worker.sink.ask("apply", **self.about) != "stale"
 
     async def work(self):
@@ -64,18 +64,18 @@ class Hand:
         elif self.kind == "long":
             for _ in range(5):
                 await asyncio.sleep(ACK_WAIT * 0.3)
-                await self.receipt("progress", b"+WPI", 0)
+                await self.ack("progress", b"+WPI", 0)
         else:
             await asyncio.sleep(random.random() ** 3 * 0.05)
         if self.kind == "fail" or (self.kind == "nak" and before == 0):
-            return await self.receipt("nak", b"-NAK")
+            return await self.ack("nak", b"-NAK")
         if self.kind == "term":
-            return await self.receipt("term", b"+TERM poison")
+            return await self.ack("term", b"+TERM poison")
         if not await self.apply():
             return None
         if self.kind == "mute" and before == 0:
             return self.worker.sink.tell("mute", **self.about)
-        return await self.receipt("ack", b"")
+        return await self.ack("ack", b"")
 
 
 class Worker:

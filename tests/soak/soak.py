@@ -3,7 +3,7 @@ SOAK_SECONDS (180). Every 10 s the resident memory of both daemons and the serve
 
 Fails if a daemon's memory, on average over the last third after the warm-up (a fifth of the time, at least 30 s), is more
 than 10% above that over the first third, not counting what it keeps of finished tasks for as long as they are remembered (the
-Bloom filters and the index of pages, about 10 bytes a task; `of keys`). Why 10%: what belongs to the load is constant, so only
+Bloom filters and the index of batches, about 10 bytes a task; `of keys`). Why 10%: what belongs to the load is constant, so only
 what is kept per task could grow, and at 300 tasks a second already 32 bytes of it are 35 MB an hour, twice a daemon's size; the allocator's give and take
 stays below 3%. The Bloom filters are made large enough at the start (they would double several times in an hour); a
 run over midnight UTC gets one more filter for the new day and is not judged fairly.
@@ -31,7 +31,7 @@ def rss_mib(process):
 
 
 def remembered_mib(daemon, prefix):
-    """What is there for finished tasks and goes with their window: the filters and the index of pages."""
+    """What is there for finished tasks and goes with their window: the filters and the index of batches."""
     return sum(daemon.metric(prefix + name) or 0 for name in ("filter_bytes", "index_bytes")) / 2**20
 
 

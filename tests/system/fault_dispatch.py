@@ -4,148 +4,148 @@ import json
 
 from harness import eventually
 
-import fault_lane
+import fault_rig
 
 
-async def acked(lane, point):
+async def acked(rig, point):
     """Tasks whose workers ack."""
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    keys = [await lane.submit() for _ in range(3)]
-    await lane.dies(lane.ax.dispatch)
-    await lane.revive(lane.ax.dispatch)
-    await lane.submit(key=keys[0])  # a producer that asks again
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    keys = [await rig.submit() for _ in range(3)]
+    await rig.dies(rig.ax.dispatch)
+    await rig.revive(rig.ax.dispatch)
+    await rig.submit(key=keys[0])  # a producer that asks again
 
 
-async def nakked(lane, point):
+async def nakked(rig, point):
     """The first attempt fails."""
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    await lane.submit("nak,ack")
-    await lane.dies(lane.ax.dispatch)
-    await lane.revive(lane.ax.dispatch)
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    await rig.submit("nak,ack")
+    await rig.dies(rig.ax.dispatch)
+    await rig.revive(rig.ax.dispatch)
 
 
-async def termed(lane, point):
+async def termed(rig, point):
     """Failed for good."""
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    key = await lane.submit("term")
-    lane.ended[key] = "dead"
-    await lane.dies(lane.ax.dispatch)
-    await lane.revive(lane.ax.dispatch)
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    key = await rig.submit("term")
+    rig.ended[key] = "dead"
+    await rig.dies(rig.ax.dispatch)
+    await rig.revive(rig.ax.dispatch)
 
 
-async def silent(lane, point):
+async def silent(rig, point):
     """A worker that says nothing, and lives: the attempt times out."""
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    await lane.submit("silence,ack")
-    await lane.dies(lane.ax.dispatch)
-    await lane.revive(lane.ax.dispatch)
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    await rig.submit("silence,ack")
+    await rig.dies(rig.ax.dispatch)
+    await rig.revive(rig.ax.dispatch)
 
 
-async def late(lane, point):
+async def late(rig, point):
     """The ack of an attempt that was superseded. Heard, it spares the next attempt."""
-    await lane.ax.put_pool("email", {**fault_lane.POOL, "backoff": "2s", "backoff_cap": "2s"})
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    key = await lane.submit("late,ack")
-    await lane.dies(lane.ax.dispatch)
+    await rig.ax.put_pool("email", {**fault_rig.POOL, "backoff": "2s", "backoff_cap": "2s"})
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    key = await rig.submit("late,ack")
+    await rig.dies(rig.ax.dispatch)
     if point == "late.record.before":
-        lane.ledger.acked.discard(key)  # nobody has heard that ack: the next attempt runs, the sink refuses it
-    await lane.revive(lane.ax.dispatch)
-    await lane.settled()
-    assert point == "late.record.before" or lane.ledger.starts[key] == [1], "the retry was not dropped"
-    await lane.ax.put_pool("email", fault_lane.POOL)
+        rig.ledger.acked.discard(key)  # nobody has heard that ack: the next attempt runs, the sink refuses it
+    await rig.revive(rig.ax.dispatch)
+    await rig.settled()
+    assert point == "late.record.before" or rig.ledger.starts[key] == [1], "the retry was not dropped"
+    await rig.ax.put_pool("email", fault_rig.POOL)
 
 
-async def progress(lane, point):
+async def progress(rig, point):
     """A worker that takes longer than ack_wait and says so."""
-    await lane.arm(lane.ax.dispatch, point)
-    await lane.work()
-    key = await lane.submit("hold")
-    await lane.started(key)
-    await lane.dies(lane.ax.dispatch)
-    await lane.revive(lane.ax.dispatch)
-    await asyncio.sleep(fault_lane.ACK_WAIT)  # it holds on, over the new dispatcher's first ack_wait
-    lane.release(key)
+    await rig.arm(rig.ax.dispatch, point)
+    await rig.work()
+    key = await rig.submit("hold")
+    await rig.started(key)
+    await rig.dies(rig.ax.dispatch)
+    await rig.revive(rig.ax.dispatch)
+    await asyncio.sleep(fault_rig.ACK_WAIT)  # it holds on, over the new dispatcher's first ack_wait
+    rig.release(key)
 
 
-async def ends_unheard(lane, point):
+async def ends_unheard(rig, point):
     """The worker finishes while no dispatcher listens."""
-    dispatch = lane.ax.dispatch
-    await lane.work()
-    key = await lane.submit("hold")
-    await lane.started(key)
+    dispatch = rig.ax.dispatch
+    await rig.work()
+    key = await rig.submit("hold")
+    await rig.started(key)
     dispatch.kill()
-    lane.release(key)
-    await eventually(lane.is_gone_from_work, 10, "the hand-off is gone from AX_WORK")
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    rig.release(key)
+    await eventually(rig.is_gone_from_work, 10, "the hand-off is gone from AX_WORK")
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
 
 
-async def terminated_unheard(lane, point):
+async def terminated_unheard(rig, point):
     """The worker gave it up, and the dispatcher died before it was written down."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, "dead.publish.before")
-    await lane.work()
-    key = await lane.submit("term")
-    lane.ended[key] = "dead"
-    await lane.dies(dispatch)
-    await eventually(lane.is_gone_from_work, 10, "the hand-off is gone from AX_WORK")
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, "dead.publish.before")
+    await rig.work()
+    key = await rig.submit("term")
+    rig.ended[key] = "dead"
+    await rig.dies(dispatch)
+    await eventually(rig.is_gone_from_work, 10, "the hand-off is gone from AX_WORK")
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
 
 
-async def ended_elsewhere(lane, point):
+async def ended_elsewhere(rig, point):
     """Hand-off and queue message are both gone when it looks."""
-    ax = lane.ax
-    await lane.arm(ax.dispatch, point)
-    await lane.work()
-    key = await lane.submit("silence")
-    await lane.started(key)
-    task, _ = lane.tasks.pop(key)
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    await rig.work()
+    key = await rig.submit("silence")
+    await rig.started(key)
+    task, _ = rig.tasks.pop(key)
     for stream, subject in (("AX_HIGH", f"ax.queue.high.email.{task}"), ("AX_WORK", f"ax.work.email.{task}")):
         _, _, seq = await ax.last(stream, subject)
         assert (await ax.api(f"STREAM.MSG.DELETE.{stream}", {"seq": seq})).get("success")
-    await lane.say_max_deliveries(lane.ledger.fences[key])
-    await lane.dies(ax.dispatch)
-    await lane.revive(ax.dispatch)
-    await lane.settled()
-    assert lane.ledger.starts[key] == [1], "a task that somebody else had ended ran again"
+    await rig.say_max_deliveries(rig.ledger.fences[key])
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
+    await rig.settled()
+    assert rig.ledger.starts[key] == [1], "a task that somebody else had ended ran again"
 
 
-async def undelivered(lane, point):
+async def undelivered(rig, point):
     """A hand-off that no worker has got: its pull went away."""
-    ax = lane.ax
-    await lane.arm(ax.dispatch, point)
-    key = await lane.submit()
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    key = await rig.submit()
     request = json.dumps({"batch": 1, "expires": int(5e9)}).encode()
     await ax.nc.publish("$JS.API.CONSUMER.MSG.NEXT.AX_WORK.email", request, reply="_INBOX.nobody.there")
-    _, _, seq = await eventually(lambda: ax.last("AX_WORK", f"ax.work.email.{lane.tasks[key][0]}"), 10, "handed off")
-    await lane.say_max_deliveries(seq)
-    await lane.dies(ax.dispatch)
-    await lane.revive(ax.dispatch)
-    await lane.work()
+    _, _, seq = await eventually(lambda: ax.last("AX_WORK", f"ax.work.email.{rig.tasks[key][0]}"), 10, "handed off")
+    await rig.say_max_deliveries(seq)
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
+    await rig.work()
 
 
-async def recreated(lane, point):
+async def recreated(rig, point):
     """AX_WORK is deleted under a task at work: the one case in which an attempt runs again although its worker lives."""
-    ax = lane.ax
-    await lane.arm(ax.dispatch, point)
-    await lane.work()
-    key = await lane.submit("hold")
-    await lane.started(key)
-    lane.ledger.again_allowed.add(key)
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    await rig.work()
+    key = await rig.submit("hold")
+    await rig.started(key)
+    rig.ledger.again_allowed.add(key)
     if point == "look.recreated":
         # It looks before it has heard that the stream is another one.
         work, consumer = await ax.stream("AX_WORK"), await ax.consumer("AX_WORK", "email")
         ax.dispatch.pause()
         ax.ingress.pause()  # it would make the stream anew, too
-        await lane.say_max_deliveries(lane.ledger.fences[key])
+        await rig.say_max_deliveries(rig.ledger.fences[key])
         assert (await ax.api("STREAM.DELETE.AX_WORK")).get("success")
         first = work["state"]["last_seq"] + 1
         reply = await ax.api("STREAM.CREATE.AX_WORK", {**work["config"], "first_seq": first})
@@ -157,147 +157,147 @@ async def recreated(lane, point):
         ax.ingress.resume()
     else:
         assert (await ax.api("STREAM.DELETE.AX_WORK")).get("success")
-    await lane.dies(ax.dispatch)
-    await lane.revive(ax.dispatch)
-    await eventually(lambda: len(lane.ledger.starts[key]) == 2, 15, "it is handed off anew")
-    lane.release(key)
-    await lane.set_pool()  # the consumer is new, too
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
+    await eventually(lambda: len(rig.ledger.starts[key]) == 2, 15, "it is handed off anew")
+    rig.release(key)
+    await rig.set_pool()  # the consumer is new, too
 
 
-async def swept(lane, point):
+async def swept(rig, point):
     """The dispatcher died between the ack of the queue message and the removal of the hand-off."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, "ending.ack.after")
-    await lane.work()
-    await lane.submit("nak,ack")
-    await lane.dies(dispatch)
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, "ending.ack.after")
+    await rig.work()
+    await rig.submit("nak,ack")
+    await rig.dies(dispatch)
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
 
 
-async def adopted(lane, point):
+async def adopted(rig, point):
     """The dispatcher was killed while tasks were at work."""
-    dispatch = lane.ax.dispatch
-    await lane.work()
-    keys = [await lane.submit("hold") for _ in range(2)]
+    dispatch = rig.ax.dispatch
+    await rig.work()
+    keys = [await rig.submit("hold") for _ in range(2)]
     for key in keys:
-        await lane.started(key)
+        await rig.started(key)
     dispatch.kill()
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
     for key in keys:
-        lane.release(key)
+        rig.release(key)
 
 
-async def held_by_dead(lane, point):
+async def held_by_dead(rig, point):
     """The dispatcher was killed while it held queue messages for which there was no demand."""
-    dispatch = lane.ax.dispatch
+    dispatch = rig.ax.dispatch
     await dispatch.restart(hard=False)  # knows of no pull
-    await lane.staged_without_demand()
+    await rig.staged_without_demand()
     dispatch.kill()
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
-    await lane.work()
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
+    await rig.work()
 
 
-async def stopped(lane, point):
+async def stopped(rig, point):
     """Dies while it gives back what it holds, on SIGTERM."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, point)
-    await lane.staged_without_demand()
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, point)
+    await rig.staged_without_demand()
     dispatch.p.terminate()
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
-    await lane.work()
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
+    await rig.work()
 
 
-async def leading(lane, point):
+async def leading(rig, point):
     """The lease of the pool: taken at the start, renewed under work."""
-    dispatch = lane.ax.dispatch
-    await lane.work()
-    keys = [await lane.submit("hold") for _ in range(2)]
+    dispatch = rig.ax.dispatch
+    await rig.work()
+    keys = [await rig.submit("hold") for _ in range(2)]
     for key in keys:
-        await lane.started(key)
+        await rig.started(key)
     dispatch.stop()
-    await lane.revive(dispatch, point)
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    await rig.revive(dispatch, point)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
     for key in keys:
-        lane.release(key)
+        rig.release(key)
 
 
-async def leaving(lane, point):
+async def leaving(rig, point):
     """The lease is given up, on SIGTERM."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, point)
-    await lane.work()
-    key = await lane.submit("hold")
-    await lane.started(key)
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, point)
+    await rig.work()
+    key = await rig.submit("hold")
+    await rig.started(key)
     dispatch.p.terminate()
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
-    lane.release(key)
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
+    rig.release(key)
 
 
-async def put_off(lane, point):
+async def put_off(rig, point):
     """One key under two priorities at once: the second waits, and is dropped when the first is done."""
-    ax = lane.ax
-    await lane.arm(ax.dispatch, point)
-    key = lane.key("twice")
-    await asyncio.gather(lane.submit("ack", key, "high"), lane.submit("ack", key, "low"))
-    await lane.work()
-    await lane.dies(ax.dispatch)
-    await lane.revive(ax.dispatch)
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    key = rig.key("twice")
+    await asyncio.gather(rig.submit("ack", key, "high"), rig.submit("ack", key, "low"))
+    await rig.work()
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
 
 
-async def cancel_waiting(lane, point):
+async def cancel_waiting(rig, point):
     """Cancelled where it waits."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, point)
-    await lane.work()
-    key = await lane.submit("ack", headers={"Ax-Delay": "1h"})
-    lane.ended[key] = "cancelled"
-    asking = asyncio.create_task(lane.cancel(key))
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, point)
+    await rig.work()
+    key = await rig.submit("ack", headers={"Ax-Delay": "1h"})
+    rig.ended[key] = "cancelled"
+    asking = asyncio.create_task(rig.cancel(key))
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
     await asking
 
 
-async def cancel_running(lane, point):
+async def cancel_running(rig, point):
     """Cancelled at work. The worker's ack does not take the key."""
-    dispatch = lane.ax.dispatch
-    await lane.arm(dispatch, point)
-    await lane.work()
-    key = await lane.submit("silence,silence,silence")
-    lane.ended[key] = "cancelled"
-    await lane.started(key)
-    asking = asyncio.create_task(lane.cancel(key))
-    await lane.dies(dispatch)
-    await lane.revive(dispatch)
+    dispatch = rig.ax.dispatch
+    await rig.arm(dispatch, point)
+    await rig.work()
+    key = await rig.submit("silence,silence,silence")
+    rig.ended[key] = "cancelled"
+    await rig.started(key)
+    asking = asyncio.create_task(rig.cancel(key))
+    await rig.dies(dispatch)
+    await rig.revive(dispatch)
     await asking
 
 
-async def dead_retry(lane, point):
+async def dead_retry(rig, point):
     """ax dead retry dies; it is said again."""
-    await lane.work()
-    key = await lane.submit("term")
-    lane.ended[key] = "dead"
-    task, pool = lane.tasks[key]
-    await eventually(lambda: lane.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}"), 10, "a dead letter")
-    await lane.rest()
-    await eventually(lane.is_gone_from_work, 10, "the hand-off is removed")
-    code, text = await lane.command("dead", "retry", key, "--pool", pool, fault=point, check=False)
+    await rig.work()
+    key = await rig.submit("term")
+    rig.ended[key] = "dead"
+    task, pool = rig.tasks[key]
+    await eventually(lambda: rig.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}"), 10, "a dead letter")
+    await rig.rest()
+    await eventually(rig.is_gone_from_work, 10, "the hand-off is removed")
+    code, text = await rig.command("dead", "retry", key, "--pool", pool, fault=point, check=False)
     assert code == -9, f"ax dead retry ended with {code}: {text}"
-    lane.killed += 1
-    lane.ledger.retried(key)
-    if await lane.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}"):
-        await lane.command("dead", "retry", key, "--pool", pool)
-    assert not await lane.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}")
-    assert await lane.ax.messages("AX_HIGH") == 1, "not in its queue once"
-    await lane.work()
+    rig.killed += 1
+    rig.ledger.retried(key)
+    if await rig.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}"):
+        await rig.command("dead", "retry", key, "--pool", pool)
+    assert not await rig.ax.last("AX_DEAD", f"ax.dead.{pool}.{task}")
+    assert await rig.ax.messages("AX_HIGH") == 1, "not in its queue once"
+    await rig.work()
 
 
 SCENARIOS = {

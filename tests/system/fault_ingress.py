@@ -7,143 +7,143 @@ import nats.errors
 import wire
 
 
-async def submitted(lane, point):
+async def submitted(rig, point):
     """A task; its producer repeats until it has an answer."""
-    await lane.arm(lane.ax.ingress, point)
-    await lane.work()
-    producer = lane.submitting()
-    await lane.dies(lane.ax.ingress)
-    await lane.revive(lane.ax.ingress)
+    await rig.arm(rig.ax.ingress, point)
+    await rig.work()
+    producer = rig.submitting()
+    await rig.dies(rig.ax.ingress)
+    await rig.revive(rig.ax.ingress)
     await producer
 
 
-async def known(lane, point):
+async def known(rig, point):
     """A key that is queued already."""
-    await lane.arm(lane.ax.ingress, point)
-    key = await lane.submit()
-    producer = lane.submitting(key=key)
-    await lane.dies(lane.ax.ingress)
-    await lane.revive(lane.ax.ingress)
+    await rig.arm(rig.ax.ingress, point)
+    key = await rig.submit()
+    producer = rig.submitting(key=key)
+    await rig.dies(rig.ax.ingress)
+    await rig.revive(rig.ax.ingress)
     await producer
-    await lane.work()
+    await rig.work()
 
 
-async def busy(lane, point):
+async def busy(rig, point):
     """The queue is full."""
-    ax = lane.ax
-    await lane.arm(ax.ingress, point)
+    ax = rig.ax
+    await rig.arm(ax.ingress, point)
     await ax.edit_stream("AX_HIGH", max_msgs=1)
-    await lane.submit()
-    producer = lane.submitting()
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
-    await lane.work()
+    await rig.submit()
+    producer = rig.submitting()
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
+    await rig.work()
     await producer
     await ax.edit_stream("AX_HIGH", max_msgs=1000)
 
 
-async def spilled(lane, point):
+async def spilled(rig, point):
     """Into the spill, and back when there is room."""
-    ax = lane.ax
-    if not lane.spills:
+    ax = rig.ax
+    if not rig.spills:
         config = (await ax.stream("AX_LOW"))["config"]
         await ax.edit_stream("AX_LOW", max_msgs=1, metadata={**config["metadata"], "ax.on_full": "spill"})
-        lane.spills = True
-    await lane.arm(ax.ingress, point)  # which reads the policy
-    producers = [lane.submitting(priority="low") for _ in range(3)]
+        rig.spills = True
+    await rig.arm(ax.ingress, point)  # which reads the policy
+    producers = [rig.submitting(priority="low") for _ in range(3)]
     if not point.startswith("submit."):
-        await lane.work()  # makes room
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
+        await rig.work()  # makes room
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
     await asyncio.gather(*producers)
-    if not lane.worker:
-        await lane.work()
+    if not rig.worker:
+        await rig.work()
 
 
-async def delayed(lane, point):
+async def delayed(rig, point):
     """Stored for later, and fed into its queue when its time has come."""
-    await lane.arm(lane.ax.ingress, point)
-    producer = lane.submitting(headers={"Ax-Delay": "300ms"})
-    await lane.dies(lane.ax.ingress)
-    await lane.revive(lane.ax.ingress)
+    await rig.arm(rig.ax.ingress, point)
+    producer = rig.submitting(headers={"Ax-Delay": "300ms"})
+    await rig.dies(rig.ax.ingress)
+    await rig.revive(rig.ax.ingress)
     await producer
-    await lane.work()
+    await rig.work()
 
 
-async def fed_twice(lane, point):
+async def fed_twice(rig, point):
     """Fed, and killed before the due message was acked: it comes again."""
-    ingress = lane.ax.ingress
-    await lane.arm(ingress, "feed.publish.after")
-    await lane.submit(headers={"Ax-Delay": "300ms"})
-    await lane.dies(ingress)
-    await lane.revive(ingress, point)
-    await lane.dies(ingress)
-    await lane.revive(ingress)
-    await lane.work()
+    ingress = rig.ax.ingress
+    await rig.arm(ingress, "feed.publish.after")
+    await rig.submit(headers={"Ax-Delay": "300ms"})
+    await rig.dies(ingress)
+    await rig.revive(ingress, point)
+    await rig.dies(ingress)
+    await rig.revive(ingress)
+    await rig.work()
 
 
-async def fed_early(lane, point):
+async def fed_early(rig, point):
     """The retry is due while the attempt before it is still in the queue: dispatch died before it released it."""
-    ax = lane.ax
-    await lane.arm(ax.ingress, point)
-    await lane.arm(ax.dispatch, "later.publish.after")
-    await lane.work()
-    await lane.submit("nak,ack")
-    await lane.dies(ax.dispatch)
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
-    await lane.revive(ax.dispatch)
+    ax = rig.ax
+    await rig.arm(ax.ingress, point)
+    await rig.arm(ax.dispatch, "later.publish.after")
+    await rig.work()
+    await rig.submit("nak,ack")
+    await rig.dies(ax.dispatch)
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
+    await rig.revive(ax.dispatch)
 
 
-async def fed_full(lane, point):
+async def fed_full(rig, point):
     """Due, and the queue is full: held; on SIGTERM given back."""
-    ax = lane.ax
+    ax = rig.ax
     stops = point.startswith("feed.give-back")
     await ax.edit_stream("AX_HIGH", max_msgs=1)
-    await lane.arm(ax.ingress, point)
-    await lane.submit()
-    await lane.submit(headers={"Ax-Delay": "100ms"})
+    await rig.arm(ax.ingress, point)
+    await rig.submit()
+    await rig.submit(headers={"Ax-Delay": "100ms"})
     if stops:
         await eventually(lambda: ax.ingress.metric("ax_ingress_fed_full_total"), 10, "the queue refused it")
         ax.ingress.p.terminate()
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
-    await lane.work()
-    await lane.settled()
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
+    await rig.work()
+    await rig.settled()
     await ax.edit_stream("AX_HIGH", max_msgs=1000)
 
 
-async def recurring(lane, point):
+async def recurring(rig, point):
     """A schedule is stored (again, under another priority), fires, and is removed."""
-    ax = lane.ax
+    ax = rig.ax
     cron = {"Ax-Cron": "@every 1s"}
-    key = lane.key("cron")
-    await lane.arm(ax.ingress, point)
+    key = rig.key("cron")
+    await rig.arm(ax.ingress, point)
     if point.startswith("cron.remove-old"):
-        await lane.submit("ack", key, "low", headers=cron)
+        await rig.submit("ack", key, "low", headers=cron)
     if point != "firing.skip":
-        await lane.work()
-    producer = lane.submitting("ack", key, headers=cron)
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
+        await rig.work()
+    producer = rig.submitting("ack", key, headers=cron)
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
     await producer
-    if not lane.worker:
-        await lane.work()
-    await eventually(lambda: len(lane.firings(key)) >= 2, 20, "it fires")
-    await lane.command("cron", "rm", key, "--pool", "email")
-    await lane.settled()
-    firings = lane.firings(key)
-    assert all(lane.ledger.starts[k] == [1] for k in firings), "a firing ran twice"
-    assert all(k in lane.ledger.effects for k in firings)
+    if not rig.worker:
+        await rig.work()
+    await eventually(lambda: len(rig.firings(key)) >= 2, 20, "it fires")
+    await rig.command("cron", "rm", key, "--pool", "email")
+    await rig.settled()
+    firings = rig.firings(key)
+    assert all(rig.ledger.starts[k] == [1] for k in firings), "a firing ran twice"
+    assert all(k in rig.ledger.effects for k in firings)
     assert not await ax.messages("AX_LATER")
 
 
-async def batched(lane, point):
+async def batched(rig, point):
     """Many tasks in one message, answered by one reply; repeated until it comes."""
-    ax = lane.ax
-    keys = [lane.key("batch") for _ in range(5)]
+    ax = rig.ax
+    keys = [rig.key("batch") for _ in range(5)]
     data = wire.batch([wire.task(body="ack", key=k) for k in keys])
-    await lane.arm(ax.ingress, point)
+    await rig.arm(ax.ingress, point)
 
     async def produce():
         while True:
@@ -154,35 +154,35 @@ async def batched(lane, point):
             except nats.errors.Error:
                 await asyncio.sleep(0.05)
     producer = asyncio.create_task(produce())
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
     for key, answer in zip(keys, await producer):
         assert not answer["error"], answer
-        lane.tasks[key] = answer["task"], "email"
-    await lane.work()
+        rig.tasks[key] = answer["task"], "email"
+    await rig.work()
 
 
-async def new_pool(lane, point):
+async def new_pool(rig, point):
     """The first task of a pool adds it."""
-    pool = lane.key("pool")
-    await lane.arm(lane.ax.ingress, point)
-    producer = lane.submitting(pool=pool)
-    await lane.dies(lane.ax.ingress)
-    await lane.revive(lane.ax.ingress)
+    pool = rig.key("pool")
+    await rig.arm(rig.ax.ingress, point)
+    producer = rig.submitting(pool=pool)
+    await rig.dies(rig.ax.ingress)
+    await rig.revive(rig.ax.ingress)
     await producer
-    await lane.submit(pool=pool)
-    await eventually(lambda: lane.ax.consumer("AX_WORK", pool), 15, f"pool {pool} is there")
-    await lane.work(pool)
+    await rig.submit(pool=pool)
+    await eventually(lambda: rig.ax.consumer("AX_WORK", pool), 15, f"pool {pool} is there")
+    await rig.work(pool)
 
 
-async def refused_unheard(lane, point):
+async def refused_unheard(rig, point):
     """A bad submission without reply subject becomes a dead letter. Nobody was told anything: before it is stored it may
     be lost with the process, after that never."""
-    ax = lane.ax
-    await lane.arm(ax.ingress, point)
+    ax = rig.ax
+    await rig.arm(ax.ingress, point)
     await ax.nc.publish("ax.submit.high.email", b"ack", headers={"Ax-Bogus": "1"})
-    await lane.dies(ax.ingress)
-    await lane.revive(ax.ingress)
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
     stored = await ax.messages("AX_DEAD")
     assert stored == (1 if point == "submit.dead.after" else 0), f"{stored} dead letters"
 

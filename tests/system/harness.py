@@ -21,6 +21,8 @@ import traceback
 import urllib.error
 import urllib.request
 
+import wire
+
 SKIP = 77
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ax")
@@ -179,35 +181,6 @@ class Daemon(Process):
         return sum(map(float, values)) if values else None
 
 
-def page_records(data):
-    """The records in a page (ax.v1.RecordPage of schemas/ax/v1/record.proto): task, attempt, fence, finished_ns of each."""
-    def fields(data):
-        at = 0
-
-        def varint():
-            nonlocal at
-            value = shift = 0
-            while True:
-                byte = data[at]
-                at += 1
-                value |= (byte & 0x7F) << shift
-                shift += 7
-                if byte < 0x80:
-                    return value
-        while at < len(data):
-            tag = varint()
-            if tag & 7 == 0:
-                yield tag >> 3, varint()
-            else:
-                assert tag & 7 == 2, "not a page"
-                size = varint()
-                at += size
-                yield tag >> 3, data[at - size:at]
-    names = {1: "task", 2: "attempt", 3: "fence", 4: "finished_ns"}
-    found = [{names[n]: value for n, value in fields(entry)} for number, entry in fields(data) if number == 2]
-    return [{"attempt": 0, "fence": 0, **r, "task": r["task"].decode()} for r in found]
-
-
 class Task:
     """A hand-off as its worker sees it."""
 
@@ -287,7 +260,7 @@ class Worker:
         self.finished.append(task)
 
     async def stop(self):
-        """Lets go of waiting pulls; tasks at work are dropped without a receipt."""
+        """Lets go of waiting pulls; tasks at work are dropped without an ack."""
         self.stopping = True
         for slot in self.slots:
             slot.cancel()
@@ -328,7 +301,7 @@ class Ax:
         self.config = config
         self.connect_options = {}  # of nats.connect, for servers that ask who comes
         self.processes, self.workers, self.connections = [], [], []
-        self._paged, self._alone = {}, set()
+        self._batches, self._alone = {}, set()
 
     # ---- life
 
@@ -503,33 +476,33 @@ class Ax:
         reply = await self.api(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
         return reply["state"].get("subjects") or {}
 
-    async def pages(self):
-        """Pages of records in KV_AX_DONE: subject, number of records."""
+    async def record_batches(self):
+        """The record batches in KV_AX_DONE: {subject: records in it}, and the number of all messages there."""
         reply = await self.api("STREAM.INFO.KV_AX_DONE", {"subjects_filter": "$KV.AX_DONE.page.*"})
         assert "error" not in reply, reply
         return {s: int(s.split(".")[3].split("-")[0]) for s in reply["state"].get("subjects") or {}}, reply["state"]["messages"]
 
     async def recorded(self):
-        """Ids of all tasks that have a record, under their own subject or in a page; a task may have several."""
-        pages, messages = await self.pages()
-        for subject in [s for s in pages if s not in self._paged]:
-            page = await self.last("KV_AX_DONE", subject)
-            if page:
-                self._paged[subject] = {r["task"] for r in page_records(page[1])}
-        if messages - len(pages) != len(self._alone):
+        """Ids of all tasks that have a record, under their own subject or in a batch; a task may have several."""
+        batches, messages = await self.record_batches()
+        for subject in [s for s in batches if s not in self._batches]:
+            batch = await self.last("KV_AX_DONE", subject)
+            if batch:
+                self._batches[subject] = {r["task"] for r in wire.record_batch(batch[1])}
+        if messages - len(batches) != len(self._alone):
             reply = await self.api("STREAM.INFO.KV_AX_DONE", {"subjects_filter": "$KV.AX_DONE.*"})
             self._alone = {s.split(".")[2] for s in reply["state"].get("subjects") or {}}
-        return self._alone.union(*(ids for subject, ids in self._paged.items() if subject in pages))
+        return self._alone.union(*(ids for subject, ids in self._batches.items() if subject in batches))
 
     async def done(self):
         """Number of tasks that have a record."""
         return len(await self.recorded())
 
     async def record(self, task):
-        """The newest message that records this task, under its own subject or in a page; None: there is none."""
+        """The newest message that records this task, under its own subject or in a batch; None: there is none."""
         found = [await self.last("KV_AX_DONE", f"$KV.AX_DONE.{task}")]
         await self.recorded()
-        for subject, ids in self._paged.items():
+        for subject, ids in self._batches.items():
             if task in ids:
                 found.append(await self.last("KV_AX_DONE", subject))
         return max((m for m in found if m), key=lambda m: m[2], default=None)

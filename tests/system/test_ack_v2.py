@@ -1,7 +1,7 @@
-# The server's longer ack subjects (feature flag js_ack_fc_v2): receipts end the same way.
+# The server's longer ack subjects (feature flag js_ack_fc_v2): acks end the same way.
 # ctest: timeout=120
 from harness import run
-from receipts import receipts
+from acks import acks
 
 
 async def test(ax):
@@ -17,7 +17,7 @@ async def test(ax):
     assert tokens[0] >= 11, f"the server used {tokens[0]} tokens: the flag did nothing"
     ax.workers.remove(probe)
     await probe.stop()
-    await receipts(ax, already_done=1)
+    await acks(ax, already_done=1)
 
 
 run(test, ack_v2=True)

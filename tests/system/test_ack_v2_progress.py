@@ -1,6 +1,6 @@
 # The server's longer ack subjects: in-progress keeps an attempt alive.
 # ctest: timeout=120
 from harness import run
-from receipts import progress
+from acks import progress
 
 run(progress, ack_v2=True)

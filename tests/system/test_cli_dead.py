@@ -6,24 +6,11 @@ import json
 import re
 import time
 
-from harness import SLOW, eventually, own, run
+from cli import cli, good
+from harness import eventually, run
 
 
-async def cli(ax, *args):
-    process = await asyncio.create_subprocess_exec(
-        own("ax"), *args, env=ax.env, cwd=ax.directory, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL)
-    out, err = await asyncio.wait_for(process.communicate(), 30 * SLOW)
-    return process.returncode, out.decode(), err.decode()
-
-
-async def good(ax, *args):
-    code, out, err = await cli(ax, *args)
-    assert code == 0, f"ax {args} ended with {code}: {err}"
-    return out
-
-
-async def letters(ax, *args):
+async def dead_letters(ax, *args):
     return json.loads(await good(ax, "dead", "ls", "--json", *args))
 
 
@@ -72,13 +59,13 @@ async def test(ax):
     keyless = (await ax.submit("fails", None, "low", headers={"Ax-Max-Retry": "1", "Ax-Expires": "10m"}))["task"]
     await ax.settled(0, dead=4)
 
-    listed = await letters(ax)
+    listed = await dead_letters(ax)
     # In the order in which they died: the worker has them all at once.
     assert sorted(d["key"] for d in listed if d["key"]) == ["key 0", "key 1", "key 2"], listed
     assert [d["seq"] for d in listed] == sorted(d["seq"] for d in listed), listed
     assert all("no such address" in d["reason"] and d["pool"] == "email" and d["died"] for d in listed), listed
-    assert len(await letters(ax, "--limit", "2")) == 2
-    assert await letters(ax, "elsewhere") == [] and len(await letters(ax, "email")) == 4
+    assert len(await dead_letters(ax, "--limit", "2")) == 2
+    assert await dead_letters(ax, "elsewhere") == [] and len(await dead_letters(ax, "email")) == 4
     assert (await good(ax, "dead", "ls")).count("\n") == 5
 
     one = next(d for d in listed if d["key"] == "key 1")
@@ -97,13 +84,13 @@ async def test(ax):
     await ax.edit_stream("AX_LOW", max_msgs=1)
     await ax.submit("fills it", "filler", "low", "nobody")
     code, out, err = await cli(ax, "dead", "retry", keyless)
-    assert code == 75 and "full" in err and len(await letters(ax)) == 4, (code, err)
+    assert code == 75 and "full" in err and len(await dead_letters(ax)) == 4, (code, err)
     await ax.edit_stream("AX_LOW", max_msgs=1000)
 
     # One, under its key's id, as attempt 1; then it succeeds and leaves nothing behind.
     outcome["answer"] = "ack"
     await good(ax, "dead", "retry", one["task"])
-    assert one["task"] not in [d["task"] for d in await letters(ax)]
+    assert one["task"] not in [d["task"] for d in await dead_letters(ax)]
     status = json.loads(await good(ax, "status", "--json", one["task"]))
     # Handed over already perhaps, to a pull the stopped worker left behind.
     assert status["state"] in ("queued", "running") and status["attempt"] == 1, status
@@ -139,7 +126,7 @@ async def test(ax):
     await ax.js.publish(f"ax.dead.email.{task}", b"twice", headers={
         "Ax-Priority": "high", "Ax-Key": "twice", "Nats-Msg-Id": f"{task}.AX_HIGH.{there['seq']}.{ns}.dead"})
     code, out, err = await cli(ax, "dead", "retry", task)
-    assert code == 75 and "released" in err and len(await letters(ax)) == 1, (code, out, err)
+    assert code == 75 and "released" in err and len(await dead_letters(ax)) == 1, (code, out, err)
     assert (await ax.subjects("AX_HIGH")) == {subject: 1}
     await ax.js.delete_msg("AX_HIGH", there["seq"])
     await good(ax, "dead", "retry", task)
@@ -148,7 +135,7 @@ async def test(ax):
     # A letter of a priority that is no more: named, kept, and put elsewhere on demand.
     await ax.js.publish("ax.dead.email.lost1", b"lost", headers={"Ax-Priority": "urgent"})
     code, out, err = await cli(ax, "dead", "retry", "lost1")
-    assert code == 1 and "urgent" in err and len(await letters(ax)) == 1, (code, err)
+    assert code == 1 and "urgent" in err and len(await dead_letters(ax)) == 1, (code, err)
     await good(ax, "dead", "retry", "lost1", "--priority", "low")
     assert await empty(ax) and "ax.queue.low.email.lost1" in await ax.subjects("AX_LOW")
     await ax.js.publish("ax.dead.email.x1", b"")

@@ -1,4 +1,4 @@
-# ax work: exit codes to receipts, the environment, renewals while a command runs, slots, SIGTERM, superseded attempts,
+# ax work: exit codes to acks, the environment, renewals while a command runs, slots, SIGTERM, superseded attempts,
 # a restart of the server, a consumer deleted under it.
 # ctest: sanitize=address
 import asyncio
@@ -28,7 +28,7 @@ async def dead(ax):
     return {d["key"]: d for d in json.loads(text.splitlines()[-1])}
 
 
-async def receipts(ax):
+async def acks(ax):
     """The pool does not exist before; ax work adds it."""
     worker = work(ax, "work-a", "mail", 'b=$(cat); '
                   'echo "$AX_KEY|$AX_TASK|$AX_ATTEMPT|$AX_FENCE|$AX_PRIORITY|$AX_POOL|$b" >>seen; '
@@ -150,7 +150,7 @@ async def killed(ax):
 
 
 async def superseded(ax):
-    """A paused worker's attempt times out and runs elsewhere; when it wakes up, its command is stopped, no receipt."""
+    """A paused worker's attempt times out and runs elsewhere; when it wakes up, its command is stopped, no ack."""
     await ax.pool("fence", {"backoff": "100ms"}, ack_wait=1)
     first = work(ax, "work-fence", "fence", 'echo "$AX_ATTEMPT $AX_FENCE" >>fence; exec sleep 100')
     await ax.submit("x", "fenced", "high", "fence")
@@ -192,7 +192,7 @@ async def coming_back(ax):
 
 async def recreated(ax):
     """AX_WORK deleted while commands run: its successor counts from 1 again, so what the old one gave out gets no
-    receipt; everything runs again and ends as done, once."""
+    ack; everything runs again and ends as done, once."""
     await ax.pool("anew")
     worker = work(ax, "work-anew", "anew", 'echo "$AX_KEY $AX_FENCE" >>anew; [ -e go-on ] || exec sleep 100',
                   "--concurrency", "2")
@@ -211,7 +211,7 @@ async def recreated(ax):
 
 
 async def test(ax):
-    await receipts(ax)
+    await acks(ax)
     await slots_and_renewal(ax)
     await stopping(ax)
     await killed(ax)

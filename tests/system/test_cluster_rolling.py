@@ -16,7 +16,7 @@ QUEUES = ("AX_HIGH", "AX_WORK", "KV_AX_DONE", "AX_LATER")
 
 
 class SureWorker(Worker):
-    """Acks with a request, again until the consumer has confirmed it: an ack that a node took with it is no receipt."""
+    """Acks with a request, again until the consumer has confirmed it: an ack that a node took with it does not count."""
 
     async def _work(self, task):
         task.worker = self

@@ -4,21 +4,8 @@
 import asyncio
 import json
 
-from harness import SLOW, eventually, own, run
-
-
-async def cli(ax, *args):
-    process = await asyncio.create_subprocess_exec(
-        own("ax"), *args, env=ax.env, cwd=ax.directory, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL)
-    out, err = await asyncio.wait_for(process.communicate(), 30 * SLOW)
-    return process.returncode, out.decode(), err.decode()
-
-
-async def good(ax, *args):
-    code, out, err = await cli(ax, *args)
-    assert code == 0, f"ax {args} ended with {code}: {err}"
-    return out
+from cli import cli, good
+from harness import eventually, run
 
 
 async def bad(ax, words, *args, code=1):

@@ -2,7 +2,7 @@
 # (before and after each durable step, src/base/fault.h) and are started again. Then every accepted task has ended, each
 # effect was applied once, no attempt whose worker lived was started twice, and nothing is left in any stream.
 # The points are listed by the programs: one that has no scenario, or that its scenario does not reach, fails the test.
-# AX_FAULT_ONLY=name,… runs some; AX_FAULT_LANES is how many servers work side by side.
+# AX_FAULT_ONLY=name,… runs some; AX_FAULT_RIGS is how many servers work side by side.
 # ctest: faults
 # ctest: serial
 # ctest: timeout=240
@@ -11,7 +11,7 @@ import time
 
 import fault_dispatch
 import fault_ingress
-from fault_lane import Lanes, fault_points, lanes_wanted, seconds_since
+from fault_rig import Rigs, fault_points, rigs_wanted, seconds_since
 from harness import run
 
 SCENARIOS = {"ax-ingress": fault_ingress.SCENARIOS, "ax-dispatch": fault_dispatch.SCENARIOS, "ax": fault_dispatch.COMMANDS}
@@ -33,27 +33,27 @@ def all_points():
 async def test(ax):
     work = all_points()
     starts = kills = 0
-    lanes = set()
+    rigs = set()
 
-    async def one(lane, item):
+    async def one(rig, item):
         point, scenario = item
         began = time.monotonic()
         try:
-            await scenario(lane, point)
-            await lane.settled()
-            await lane.rest()
+            await scenario(rig, point)
+            await rig.settled()
+            await rig.rest()
         except Exception:
-            print(f"{point} … FAILED after {seconds_since(began)}, in {lane.ax.directory}", flush=True)
+            print(f"{point} … FAILED after {seconds_since(began)}, in {rig.ax.directory}", flush=True)
             raise
         print(f"{point} … ok ({seconds_since(began)})", flush=True)
-        lanes.add(lane)
+        rigs.add(rig)
 
     began = time.monotonic()
-    await Lanes(min(lanes_wanted(), len(work))).run(work, one)
-    kills = sum(lane.killed for lane in lanes)
-    starts = sum(len(s) for lane in lanes for s in lane.ledger.starts.values())
-    effects = sum(len(lane.ledger.effects) for lane in lanes)
-    refused = sum(lane.ledger.refused for lane in lanes)
+    await Rigs(min(rigs_wanted(), len(work))).run(work, one)
+    kills = sum(rig.killed for rig in rigs)
+    starts = sum(len(s) for rig in rigs for s in rig.ledger.starts.values())
+    effects = sum(len(rig.ledger.effects) for rig in rigs)
+    refused = sum(rig.ledger.refused for rig in rigs)
     print(f"{len(work)} fault points, {kills} kills, {starts} starts, {effects} effects, {refused} refused by the sink, "
           f"in {seconds_since(began)}")
     assert kills >= len(work)

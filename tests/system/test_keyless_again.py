@@ -1,5 +1,5 @@
-# A keyless task that is done and whose queue message comes again (its ack was lost, and the servers have forgotten the message id
-# of its hand-off) is not run again, although its record stands in a page.
+# A keyless task that is done and whose queue message is redelivered (its ack was lost, and the servers have forgotten the message id
+# of its hand-off) is not run again, although its record stands in a batch.
 import asyncio
 
 from harness import eventually, run
@@ -12,11 +12,11 @@ async def test(ax):
     await asyncio.gather(*(ax.worker(pulls=4, batch=8) for _ in range(2)))
     answers = await asyncio.gather(*(ax.submit("x") for _ in range(COUNT)))
     await ax.settled(COUNT, 60)
-    pages, _ = await ax.pages()
-    assert pages, "no record in a page"
+    batches, _ = await ax.record_batches()
+    assert batches, "no record in a batch"
     alone = await ax.api("STREAM.INFO.KV_AX_DONE", {"subjects_filter": "$KV.AX_DONE.*"})
     alone = {s.split(".")[2] for s in alone["state"].get("subjects") or {}}
-    paged = next(a["task"] for a in answers if a["task"] not in alone)
+    batched = next(a["task"] for a in answers if a["task"] not in alone)
     starts = sum(len(w.starts) for w in ax.workers)
 
     async def is_dropped():
@@ -28,7 +28,7 @@ async def test(ax):
     async def no_pull():
         return (await ax.consumer("AX_HIGH", "email"))["num_waiting"] == 0
 
-    for task in (paged, *sorted(alone)[:1]):
+    for task in (batched, *sorted(alone)[:1]):
         await asyncio.to_thread(ax.dispatch.kill)
         await eventually(no_pull, 10, "the pulls of the one that was killed are gone")
         await ax.js.publish(f"ax.queue.high.email.{task}", b"x", headers={"Ax-Submitted": "1"})

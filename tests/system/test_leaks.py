@@ -5,7 +5,7 @@
 import asyncio
 
 import wire
-from fault_lane import ACK_WAIT, Lane
+from fault_rig import ACK_WAIT, Rig
 from harness import eventually, own, run
 
 LEAK = 86
@@ -32,30 +32,30 @@ async def refused(ax):
     await eventually(lambda: ax.messages("AX_DEAD"), 10, "some became dead letters")
 
 
-async def roads(ax, lane):
-    await lane.work()
+async def roads(ax, rig):
+    await rig.work()
     for plan, headers in (("ack", None), ("nak,ack", {"Traceparent": "00"}), ("term", None), ("silence,ack", None),
                           ("late,ack", None), ("ack", {"Ax-Delay": "200ms"}), ("hold", {"Ax-Timeout": "1s", "Ax-Max-Retry": "0"}),
                           ("ack", {"Ax-Expires": "1h"})):
-        key = await lane.submit(plan, headers=headers)
-        await lane.submit(plan, key)  # known
+        key = await rig.submit(plan, headers=headers)
+        await rig.submit(plan, key)  # known
         if plan == "term":
-            lane.given_up = key
-            lane.ended[key] = "dead"
+            rig.given_up = key
+            rig.ended[key] = "dead"
         elif plan == "hold":
-            lane.ended[key] = "dead"  # runs over its time
+            rig.ended[key] = "dead"  # runs over its time
     batch = wire.batch([wire.task(body="ack", key=f"batch-{i}") for i in range(20)] + [wire.task(key="no" * 400)])
     await ax.nc.request("ax.submit.high.email", batch, headers={"Ax-Schema": "ax.v1.TaskBatch"}, timeout=10)
     await ax.nc.request("ax.submit.high.email", wire.task(body="ack", key="one", headers={"a": "b"}),
                         headers={"Ax-Schema": "ax.v1.Task"}, timeout=10)
-    cancelled = await lane.submit("ack", headers={"Ax-Delay": "1h"})
-    await lane.cancel(cancelled)
-    running = await lane.submit("silence,silence,silence")
-    await lane.started(running)
-    await lane.cancel(running)
-    lane.ended[cancelled] = lane.ended[running] = "cancelled"
-    cron = await lane.submit("ack", headers={"Ax-Cron": "@every 1s"})
-    await eventually(lambda: len(lane.firings(cron)) >= 2, 20, "it fires")
+    cancelled = await rig.submit("ack", headers={"Ax-Delay": "1h"})
+    await rig.cancel(cancelled)
+    running = await rig.submit("silence,silence,silence")
+    await rig.started(running)
+    await rig.cancel(running)
+    rig.ended[cancelled] = rig.ended[running] = "cancelled"
+    cron = await rig.submit("ack", headers={"Ax-Cron": "@every 1s"})
+    await eventually(lambda: len(rig.firings(cron)) >= 2, 20, "it fires")
     for verb in ("show", "pause", "resume", "run-now"):
         await ax_(ax, "cron", verb, cron, "--pool", "email")
     await ax_(ax, "cron", "ls", "--json")
@@ -90,19 +90,19 @@ async def has_done(ax, n):
     return await ax.done() >= n
 
 
-async def dead_letters(ax, lane):
+async def dead_letters(ax, rig):
     letters = await ax.subjects("AX_DEAD")
     assert len(letters) >= 3, letters
     ids = [subject.rsplit(".", 1)[1] for subject in letters]
     await ax_(ax, "dead", "show", ids[0])
     await ax_(ax, "dead", "drop", ids[0], wanted=None)
-    lane.ledger.retried(lane.given_up)
-    await ax_(ax, "dead", "retry", lane.given_up, "--pool", "email")
-    await lane.started(lane.given_up)
+    rig.ledger.retried(rig.given_up)
+    await ax_(ax, "dead", "retry", rig.given_up, "--pool", "email")
+    await rig.started(rig.given_up)
     await ax_(ax, "dead", "drop", "--all")
 
 
-async def trouble(ax, lane):
+async def trouble(ax, rig):
     """The server restarts, AX_WORK and a consumer are deleted, settings are nonsense; and tasks are still worked."""
     for value in (b"{", b'{"rate":"x"}', b'{"bogus":1}', b'{"rate":500,"backoff":"100ms"}'):
         await ax.put_pool("email", value)
@@ -113,24 +113,24 @@ async def trouble(ax, lane):
     assert (await ax.api("CONSUMER.DELETE.AX_HIGH.email")).get("success")
     await eventually(lambda: ax.consumer("AX_WORK", "email"), 20, "AX_WORK is there again")
     await eventually(lambda: ax.consumer("AX_HIGH", "email"), 20, "the consumer is there again")
-    await lane.set_pool()
+    await rig.set_pool()
     for _ in range(5):
-        await lane.submit("ack")
+        await rig.submit("ack")
 
 
 async def test(ax):
-    lane = Lane(ax, 0)
-    await lane.prepare()
+    rig = Rig(ax, 0)
+    await rig.prepare()
     await refused(ax)
-    await roads(ax, lane)
+    await roads(ax, rig)
     await asyncio.sleep(ACK_WAIT)
     await commands(ax)
     await worker_command(ax)
     await dead_letters_are_there(ax)
-    lane.tasks.clear()
-    await dead_letters(ax, lane)
-    await trouble(ax, lane)
-    await lane.settled(40)
+    rig.tasks.clear()
+    await dead_letters(ax, rig)
+    await trouble(ax, rig)
+    await rig.settled(40)
 
 
 async def dead_letters_are_there(ax):

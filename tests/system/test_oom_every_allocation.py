@@ -13,12 +13,12 @@ import random
 import signal
 import time
 
-from fault_lane import POOL, Lane, seconds_since
+from fault_rig import POOL, Rig, seconds_since
 from harness import SLOW, Ax, eventually, run
 from oom import SOURCES, Control
 
 ALL = os.environ.get("AX_OOM_ALL") == "1"
-LANES = int(os.environ.get("AX_OOM_LANES") or 6)
+RIGS = int(os.environ.get("AX_OOM_RIGS") or 6)
 CHOSEN = 160  # of all, in `make test`
 BACKGROUND = 400  # keepers and timers go on: from here on it is their allocations that are counted
 SEED = int(os.environ.get("AX_OOM_SEED") or time.time())
@@ -31,7 +31,7 @@ FLOWS = {
 }
 
 
-class OomLane(Lane):
+class OomRig(Rig):
     async def set_pool(self):
         """Longer than the machine may hold the worker up: an ack that comes late and is lost, too, may cost another start."""
         await self.ax.pool("email", POOL, ack_wait=3)
@@ -133,34 +133,34 @@ class OomLane(Lane):
 
 async def test(ax):
     began = time.monotonic()
-    work, lanes = [], []
+    work, rigs = [], []
     print(f"seed {SEED}")
 
     async def drive(number, counted):
         async with Ax(ingress=0, dispatch=0) as own:
-            lane = OomLane(own, number)
-            await lane.start()
+            rig = OomRig(own, number)
+            await rig.start()
             if number == 0:
                 for flow in FLOWS:
-                    counts = await lane.baseline(flow)
+                    counts = await rig.baseline(flow)
                     print(f"{flow}: {sum(counts.values())} allocations in {FLOWS[flow][0]}: {counts}", flush=True)
                     work.extend((flow, s, n) for s in SOURCES for n in range(1, counts[s] + 1))
                 choose(work)
                 counted.set()
             await counted.wait()
             while work:
-                await lane.refuse(*work.pop())
-            lanes.append(lane)
-            await lane.finish()
+                await rig.refuse(*work.pop())
+            rigs.append(rig)
+            await rig.finish()
 
     counted = asyncio.Event()
-    await asyncio.gather(*(drive(i, counted) for i in range(LANES)))
-    total = {name: sum(getattr(lane, name) for lane in lanes) for name in ("lived", "ended_well", "unreached", "crashed")}
-    bad = [b for lane in lanes for b in lane.bad]
+    await asyncio.gather(*(drive(i, counted) for i in range(RIGS)))
+    total = {name: sum(getattr(rig, name) for rig in rigs) for name in ("lived", "ended_well", "unreached", "crashed")}
+    bad = [b for rig in rigs for b in rig.bad]
     print(f"{total['lived'] + total['ended_well']} allocations refused: {total['lived']} times it lived, "
           f"{total['ended_well'] - len(bad)} times it ended with a word and was started again "
           f"({total['crashed']} of them crashes inside nats.c); "
-          f"{total['unreached']} not reached; {sum(len(lane.ledger.effects) for lane in lanes)} tasks, "
+          f"{total['unreached']} not reached; {sum(len(rig.ledger.effects) for rig in rigs)} tasks, "
           f"in {seconds_since(began)}")
     assert not bad, "\n".join(bad)
     assert total["lived"] > 0

@@ -38,7 +38,7 @@ async def test(ax):
     assert (await ax.api("STREAM.DELETE.SILENT"))["success"]
     await eventually(lambda: ax.dispatch.log().count('"pool ready" pool=email') == 2, 40, "it leads again")
     await ax.settled(TASKS, 60)
-    assert (await ax.pages())[0], "no page of records: nothing shown"
+    assert (await ax.record_batches())[0], "no record batch: nothing shown"
     await put(ax, tasks[1::2])
     await eventually(lambda: nothing_in(ax, "AX_HIGH"), 20, "the copies dropped")
     again = [t.id for t in worker.starts[TASKS:]]

@@ -1,4 +1,4 @@
-# A receipt that comes while nobody leads the pool is heard by the one that leads next: a nak need not wait for its
+# An ack that comes while nobody leads the pool is heard by the one that leads next: a nak need not wait for its
 # ack wait to be over.
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The NATS protocol by hand, for what client libraries refuse to send; and a protobuf writer for tests of ax.v1."""
+"""The NATS protocol by hand, for what client libraries refuse to send; and protobuf by hand, for tests of ax.v1."""
 import asyncio
 import json
 
@@ -99,3 +99,15 @@ def replies(data):
                 got[list(got)[n - 1]] = v if isinstance(v, int) else v.decode()
         out.append(got)
     return out
+
+
+def record(data):
+    """An ax.v1.Record: {field number: value}."""
+    return dict(read(data))
+
+
+def record_batch(data):
+    """The records in a batch (ax.v1.RecordPage): task, attempt, fence and finished_ns of each."""
+    names = {1: "task", 2: "attempt", 3: "fence", 4: "finished_ns"}
+    found = [{names[n]: value for n, value in read(entry)} for number, entry in read(data) if number == 2]
+    return [{"attempt": 0, "fence": 0, **r, "task": r["task"].decode()} for r in found]

@@ -1,6 +1,6 @@
 # Silence for ack_wait: the attempt timed out and comes again; a late ack of it still counts.
 # ctest: timeout=150
 from harness import run
-from receipts import silence
+from acks import silence
 
 run(silence, 140)

@@ -1,11 +1,11 @@
-"""What each receipt must lead to; shared by the tests of both forms of ack subjects."""
+"""What each ack must lead to; shared by the tests of both forms of ack subjects."""
 import asyncio
 import time
 
 from harness import SLOW, eventually
 
 
-async def receipts(ax, already_done=0):
+async def acks(ax, already_done=0):
     await ax.pool("email", {"backoff": "400ms", "max_retry": 3})
     runs = {}
 
@@ -73,7 +73,7 @@ async def progress(ax):
 
 
 async def silence(ax):
-    """No receipt within ack_wait: the next attempt after the backoff, with its own, higher limit; a late ack counts."""
+    """No ack within ack_wait: the next attempt after the backoff, with its own, higher limit; a late ack counts."""
     await ax.pool("email", {"backoff": "100ms", "max_retry": 0, "max_timeouts": 2}, ack_wait=2)
     late = {}
 

@@ -2,6 +2,6 @@
 # ctest: timeout=120
 # ctest: sanitize
 from harness import run
-from receipts import progress
+from acks import progress
 
 run(progress)

@@ -1,4 +1,4 @@
-"""A lane of the kill-at-every-step test: one real server, one ingress, one dispatch, one worker that lives through
+"""A rig of the kill-at-every-step test: one real server, one ingress, one dispatch, one worker that lives through
 everything, and a ledger that judges every start.
 
 A task's body is its plan, one word for each attempt ("nak,ack"):
@@ -60,7 +60,7 @@ class Ledger:
         self.starts[key] = []
 
 
-class Lane:
+class Rig:
     def __init__(self, ax, number):
         self.ax, self.number = ax, number
         self.ledger = Ledger()
@@ -251,22 +251,22 @@ class Lane:
         await eventually(ask, 20, f"{key} is cancelled", every=0.1)
 
 
-class Lanes:
+class Rigs:
     """Runs scenarios side by side: each is waiting most of the time."""
 
     def __init__(self, count):
         self.count = count
 
     async def run(self, work, one):
-        """work: list of points; one(lane, point) runs it."""
+        """work: list of points; one(rig, point) runs it."""
         queue = list(reversed(work))
 
         async def drive(number):
             async with Ax(dispatch_args=("--lease-ttl", "1s")) as ax:
-                lane = Lane(ax, number)
-                await lane.prepare()
+                rig = Rig(ax, number)
+                await rig.prepare()
                 while queue:
-                    await one(lane, queue.pop())
+                    await one(rig, queue.pop())
         await asyncio.gather(*(drive(i) for i in range(self.count)))
 
 
@@ -274,5 +274,5 @@ def seconds_since(began):
     return f"{time.monotonic() - began:.1f} s"
 
 
-def lanes_wanted():
-    return int(os.environ.get("AX_FAULT_LANES") or 8)
+def rigs_wanted():
+    return int(os.environ.get("AX_FAULT_RIGS") or 8)

@@ -1,4 +1,4 @@
-# Tasks that finish together are recorded together, in pages; each is known, found and freed as if it stood alone.
+# Tasks that finish together are recorded together, in batches; each is known, found and freed as if it stood alone.
 import asyncio
 import json
 
@@ -30,23 +30,23 @@ async def test(ax):
     await eventually(lambda: len(worker.starts) == COUNT + 11, 20, "all are with the worker")
     release.set()
     await ax.settled(COUNT + 11, 20)
-    pages, messages = await ax.pages()
-    assert pages and messages < COUNT / 2, (pages, messages)
-    written = {s: (await ax.last("KV_AX_DONE", s))[1] for s in pages}
+    batches, messages = await ax.record_batches()
+    assert batches and messages < COUNT / 2, (batches, messages)
+    written = {s: (await ax.last("KV_AX_DONE", s))[1] for s in batches}
 
-    def paged(task):
+    def batched(task):
         return any(task.encode() in data for data in written.values())
 
-    assert sum(map(paged, ids.values())) > COUNT / 2
-    assert all(sum(data.count(t.encode()) for t in [*ids.values(), *keyless, first["task"]]) == pages[s]
-               for s, data in written.items()), "a page's subject tells another number than it holds"
+    assert sum(map(batched, ids.values())) > COUNT / 2
+    assert all(sum(data.count(t.encode()) for t in [*ids.values(), *keyless, first["task"]]) == batches[s]
+               for s, data in written.items()), "a batch's subject tells another number than it holds"
 
     # A task that finishes alone is recorded alone.
     alone = await ax.submit("x", "alone again")
     await ax.settled(COUNT + 12, 10)
     assert await ax.last("KV_AX_DONE", f"$KV.AX_DONE.{alone['task']}"), "no record under its own key"
 
-    a, b, c = [k for k in keys if paged(ids[k])][:3]
+    a, b, c = [k for k in keys if batched(ids[k])][:3]
     for restart in (None, ax.ingress, ax.dispatch):
         if restart:
             await restart.restart(hard=True)
@@ -59,8 +59,8 @@ async def test(ax):
 
     found = await status(ax, "--pool", "email", a)
     assert found["state"] == "done" and found["task"] == ids[a] and found["attempt"] == 1 and found["fence"], found
-    nokey = next((t for t in keyless if paged(t)), None)
-    if nokey:  # ingress does not follow tasks without a key: the pages are read
+    nokey = next((t for t in keyless if batched(t)), None)
+    if nokey:  # ingress does not follow tasks without a key: the batches are read
         found = await status(ax, nokey)
         assert found["state"] == "done" and found["pool"] == "email", found
     ax.ingress.kill()
