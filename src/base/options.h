@@ -1,45 +1,82 @@
-/* Options: one table for all programs (options-table in options.c): flag, environment name, kind,
- * range, default, help. A flag wins over the environment, the environment over the default. */
+/* What all programs are told in the same way: one row an option, with its flag, variable of the
+ * environment, kind, range and default. A flag wins over the environment, the environment over the
+ * default. A new option is a row here and one in docs/cli.md. */
 #ifndef AX_BASE_OPTIONS_H
 #define AX_BASE_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/error.h"
+#include "base/flag.h"
 
-/* Which programs know an option. */
-enum options_for { FOR_INGRESS = 1, FOR_DISPATCH = 2, FOR_AX = 4, FOR_ALL = 7 };
-
-struct options {
-    /* connection, as the nats CLI reads them: NATS_URL, NATS_CREDS, NATS_USER, NATS_PASSWORD,
-     * NATS_CA, NATS_CERT, NATS_KEY. Strings are borrowed from argv/environ; NULL: not given. */
-    const char *server, *creds, *user, *password, *ca, *cert, *key;
-    const char *log_level; /* --log-level, AX_LOG_LEVEL: error|warn|info|debug; default info */
-    const char *http_bind; /* --http-bind, AX_HTTP_BIND: default 127.0.0.1 */
-    int64_t http_port;     /* --http, AX_HTTP: 0 (default) = none, -1 = any free one */
-    /* --replicas, AX_REPLICAS: 1, 3 or 5, for streams created from now; default 1 */
-    int64_t replicas;
-    /* --inflight, AX_INFLIGHT: submissions in the works per ingress, 16 … 1048576; 16384 */
-    int64_t inflight;
-    /* --filter-entries, AX_FILTER_ENTRIES: first Bloom filter of a day, 1024 … 1e8; 200000 */
-    int64_t filter_entries;
-    /* --lease-ttl, AX_LEASE_TTL: 1s … 60s, default 5s: how long a dispatcher leads without
-     * renewing */
-    int64_t lease_ttl_ms;
-    /* --strict-pools, AX_STRICT_POOLS: refuse tasks of pools that nobody added */
-    bool strict_pools;
+/* Which programs know an option; FOR_COMMAND: `ax` also after the name of a command. */
+enum options_for {
+    FOR_INGRESS = 1,
+    FOR_DISPATCH = 2,
+    FOR_AX = 4,
+    FOR_COMMAND = 8,
+    FOR_ALL = FOR_INGRESS | FOR_DISPATCH | FOR_AX,
+    FOR_EVERYWHERE = FOR_ALL | FOR_COMMAND,
 };
 
-/* Reads flags and environment. Leaves non-option arguments in argv from *first on (permuted to the
- * end unless stop_at_first is set, for `ax <command> …`). Handles --help (prints to stdout, returns
- * AX_E_CLOSED) and --version (the same). AX_E_INVALID: p names flag or variable, value and
+/* The types of options, by kind. Text is borrowed from argv or environ; NULL: not given. */
+typedef const char *options_TEXT;
+typedef const char *options_CHOICE;
+typedef int64_t options_INT;
+typedef int64_t options_MS;
+typedef bool options_BOOL;
+
+/* X(field of struct options, flag, letter or 0, variable, kind, min, max, words, default, what the
+ * value is called, programs, help). The first seven are read as the nats CLI reads them. */
+#define OPTIONS_TABLE(X)                                                                         \
+    X(server, "server", 's', "NATS_URL", TEXT, 0, 0, NULL, NULL, "URL", FOR_EVERYWHERE,          \
+      "NATS server, several with commas (nats://127.0.0.1:4222)")                                \
+    X(creds, "creds", 0, "NATS_CREDS", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,           \
+      "credentials file")                                                                        \
+    X(user, "user", 0, "NATS_USER", TEXT, 0, 0, NULL, NULL, "NAME", FOR_EVERYWHERE,              \
+      "user name, or token without password")                                                    \
+    X(password, "password", 0, "NATS_PASSWORD", TEXT, 0, 0, NULL, NULL, "TEXT", FOR_EVERYWHERE,  \
+      "password; better in the environment, where ps does not show it")                          \
+    X(ca, "tlsca", 0, "NATS_CA", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,                 \
+      "certificate authority of the server")                                                     \
+    X(cert, "tlscert", 0, "NATS_CERT", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,           \
+      "client certificate")                                                                      \
+    X(key, "tlskey", 0, "NATS_KEY", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,              \
+      "key of the client certificate")                                                           \
+    X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info",  \
+      "LEVEL", FOR_EVERYWHERE, "least level that is logged")                                     \
+    X(http_bind, "http-bind", 0, "AX_HTTP_BIND", TEXT, 0, 0, NULL, "127.0.0.1", "ADDRESS",       \
+      FOR_ALL, "address of the HTTP port")                                                       \
+    X(http_port, "http", 0, "AX_HTTP", INT, -1, 65535, NULL, "0", "PORT", FOR_ALL,               \
+      "port for /healthz, /readyz, /metrics; 0: none, -1: any free one")                         \
+    X(replicas, "replicas", 0, "AX_REPLICAS", INT, 1, 5, "1|3|5", "1", "N", FOR_EVERYWHERE,      \
+      "replicas of streams created from now")                                                    \
+    X(lease_ttl_ms, "lease-ttl", 0, "AX_LEASE_TTL", MS, 1000, 60000, NULL, "5s", "DURATION",     \
+      FOR_DISPATCH | FOR_AX,                                                                     \
+      "how long a dispatcher leads a pool without a word to the server; others take over after " \
+      "it")                                                                                      \
+    X(inflight, "inflight", 0, "AX_INFLIGHT", INT, 16, 1048576, NULL, "16384", "N",              \
+      FOR_INGRESS | FOR_AX, "submissions in flight at a time")                                   \
+    X(filter_entries, "filter-entries", 0, "AX_FILTER_ENTRIES", INT, 1024, 100000000, NULL,      \
+      "200000", "N", FOR_ALL, "keys that the first Bloom filter of a day holds")                 \
+    X(strict_pools, "strict-pools", 0, "AX_STRICT_POOLS", BOOL, 0, 1, NULL, NULL, NULL,          \
+      FOR_INGRESS | FOR_AX, "refuse tasks of pools that nobody added")
+
+struct options {
+#define X(field, flag, letter, variable, kind, ...) options_##kind field;
+    OPTIONS_TABLE(X)
+#undef X
+};
+
+#define OPTIONS_ROWS_MAX 32
+
+/* Reads defaults, environment and flags. Leaves the words in argv from *first on (stop_at_first:
+ * those from the first word on, flags or not, for `ax <command> …`). AX_E_CLOSED: --help or
+ * --version was given, and printed to stdout. AX_E_INVALID: p names flag or variable, value and
  * range. */
 ax_err options_parse(struct options *o, enum options_for who, int argc, char **argv,
                      bool stop_at_first, int *first, struct problem *p);
-/* One line per option that `who` knows, as --help prints them. */
+/* The rows of the options that `who` knows, with their targets in o; the number of them. */
+int options_rows(struct options *o, enum options_for who, struct flag_row rows[OPTIONS_ROWS_MAX]);
+/* One line for each of them, as --help prints them. */
 void options_print_help(enum options_for who);
-
-#define AX_VERSION "0.1.0"
 
 #endif

@@ -1,5 +1,5 @@
-/* What every command of `ax` shares: the table of commands, exit codes, flags, and what is said to
- * the caller. */
+/* What every command of `ax` shares: its flags, exit codes, the connection, and what it tells the
+ * caller. */
 #ifndef AX_CLI_CLI_H
 #define AX_CLI_CLI_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/flag.h"
 #include "base/options.h"
 
 /* Exit codes: 75 is EX_TEMPFAIL, so that a script can tell "come back" from "wrong". */
@@ -20,48 +21,20 @@ struct command {
     const char *args; /* as in "[FLAGS] POOL --exec CMD" */
     const char *summary;
     int (*run)(struct cli *c);
-    const char *detail; /* paragraphs after the flags in `ax help <name>`; may be NULL */
+    const char *detail; /* paragraphs after the flags in `ax help <name>`; may be "" */
 };
-extern const struct command cli_commands[];
-extern const int cli_command_count;
-
 struct cli {
     struct options options;
     const struct command *command;
     bool help; /* args_parse only prints the command's help */
     int argc;  /* what follows the command's name; after args_parse the positional ones only */
     char **argv;
-    int global_count; /* flags common to all commands, in front of which argv[0] stands */
-    char **globals;
 };
 
-enum flag_kind {
-    FLAG_BOOL, /* bool */
-    FLAG_TEXT, /* const char * */
-    FLAG_INT,  /* int64_t, min … max */
-    FLAG_MS,   /* int64_t milliseconds, from "1m30s"; min … max */
-    /* the same, but the value is optional and comes after "=": without one *target = max */
-    FLAG_OPTIONAL_MS,
-    FLAG_LIST, /* struct flag_list, may be given several times */
-};
-#define FLAG_LIST_MAX 64
-struct flag_list {
-    int count;
-    const char *values[FLAG_LIST_MAX];
-};
-struct flag {
-    const char *name; /* without the dashes */
-    enum flag_kind kind;
-    void *target;
-    int64_t min, max;
-    const char *value; /* what the value is called in the help */
-    const char *help;
-};
-
-/* Takes the flags out of c->argv and leaves the positional arguments (at least min, at most max of
- * them; "--" ends the flags, "-" is positional). Flags of the connection (--server …) may stand
- * here as well as before the command. Returns -1 to go on, else the exit code to end with: help was
- * printed, or what is wrong was said. */
+/* Takes the flags out of c->argv and leaves the words (at least min, at most max of them), as
+ * flag_parse does. Flags of the connection (--server …) may stand here as well as before the
+ * command. Returns -1 to go on, else the exit code to end with: help was printed, or what is wrong
+ * was said. */
 int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min, int max);
 
 /* "ax: …" on stderr; returns the code, so that `return say(CLI_FAILED, …)` reads well. */

@@ -29,6 +29,8 @@ static void print_short(const json_t *found, int wanted)
     }
 }
 
+const char cmd_init_detail[] = "";
+
 int cmd_init(struct cli *c)
 {
     bool json = false;

@@ -96,6 +96,8 @@ static int print_task(natsConnection *nc, const char *pool, const char *text, bo
     return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;
 }
 
+const char cmd_status_detail[] = "";
+
 int cmd_status(struct cli *c)
 {
     bool json = false;

@@ -1,27 +1,31 @@
-/* The commands, one a file (cmd_<name>.c). Each returns the exit code. */
+/* The commands of `ax`, one a file (cmd_<name>.c): a new command is that file, a row here and a
+ * section in docs/cli.md. */
 #ifndef AX_CLI_COMMANDS_H
 #define AX_CLI_COMMANDS_H
 
 struct cli;
 
-int cmd_up(struct cli *c);
-int cmd_init(struct cli *c);
-int cmd_submit(struct cli *c);
-int cmd_work(struct cli *c);
-int cmd_status(struct cli *c);
-int cmd_cancel(struct cli *c);
-int cmd_cron(struct cli *c);
-int cmd_pool(struct cli *c);
-int cmd_dead(struct cli *c);
-int cmd_doctor(struct cli *c);
+/* X(name, arguments, summary). cmd_<name> returns the exit code; cmd_<name>_detail is what `ax help
+ * <name>` says after the flags, "" for nothing. */
+#define COMMANDS(X)                                                                             \
+    X(up, "[FLAGS]", "Run everything here: a NATS server, ingress and dispatch, until stopped") \
+    X(init, "[--json]", "Create the streams that are missing")                                  \
+    X(submit, "[FLAGS] [BODY | -]", "Submit a task, or one per line of the input")              \
+    X(work, "POOL --exec CMD [FLAGS]", "Run a command for every task of a pool")                \
+    X(status, "[KEY|ID] [FLAGS]", "Say where a task is, or how many there are in every state")  \
+    X(cancel, "KEY|ID [FLAGS]", "Cancel a task, wherever it is")                                \
+    X(cron, "ls | show KEY | pause KEY | resume KEY | rm KEY | run-now KEY",                    \
+      "Look at recurring tasks, pause, fire or remove them")                                    \
+    X(pool, "ls | add NAME [k=v…] | set NAME k=v… | pause NAME | resume NAME",                  \
+      "List, add, tune or pause pools")                                                         \
+    X(dead, "ls [POOL] | show ID | retry ID|--all | drop ID|--all",                             \
+      "Look at dead letters, bring back or drop them")                                          \
+    X(doctor, "[--json]", "Say what is wrong and what to turn")
 
-extern const char cmd_up_detail[];
-extern const char cmd_submit_detail[];
-extern const char cmd_work_detail[];
-extern const char cmd_cancel_detail[];
-extern const char cmd_cron_detail[];
-extern const char cmd_pool_detail[];
-extern const char cmd_dead_detail[];
-extern const char cmd_doctor_detail[];
+#define X(name, arguments, summary) \
+    int cmd_##name(struct cli *c);  \
+    extern const char cmd_##name##_detail[];
+COMMANDS(X)
+#undef X
 
 #endif

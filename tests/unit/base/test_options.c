@@ -13,9 +13,10 @@
 #include "base/options.h"
 
 static const char *const variables[] = {
-    "NATS_URL",    "NATS_CREDS",  "NATS_USER",       "NATS_PASSWORD",    "NATS_CA",
-    "NATS_CERT",   "NATS_KEY",    "AX_LOG_LEVEL",    "AX_HTTP_BIND",     "AX_HTTP",
-    "AX_REPLICAS", "AX_INFLIGHT", "AX_STRICT_POOLS", "AX_FILTER_ENTRIES"};
+#define X(field, flag, letter, variable, ...) variable,
+    OPTIONS_TABLE(X)
+#undef X
+};
 
 static int clean_environment(void **state)
 {
@@ -125,6 +126,54 @@ static void flags_and_environment_reach_their_fields(void **state)
     assert_string_equal(o.server, "nats://x");
     assert_int_equal(PARSE(&o, FOR_INGRESS, &first, NULL, "--http=8080"), AX_OK);
     assert_int_equal(o.http_port, 8080);
+}
+
+/* Each row by its flag and by its variable, with a value that is not its default. */
+static void every_row_is_read_from_both(void **state)
+{
+    (void)state;
+    struct options given, other;
+    struct flag_row rows[OPTIONS_ROWS_MAX];
+    int first, count = options_rows(&given, FOR_AX, rows);
+    assert_int_equal(count, sizeof(variables) / sizeof(*variables));
+    for (int i = 0; i < count; i++) {
+        const struct flag *f = &rows[i].flag;
+        char flag[160], text[64];
+        switch (f->kind) {
+        case FLAG_CHOICE:
+            snprintf(text, sizeof(text), "%.*s", (int)strcspn(rows[i].words, "|"), rows[i].words);
+            break;
+        case FLAG_INT:
+            snprintf(text, sizeof(text), "%lld", (long long)f->max);
+            break;
+        case FLAG_MS:
+            snprintf(text, sizeof(text), "%lldms", (long long)f->max);
+            break;
+        default:
+            snprintf(text, sizeof(text), "%s", f->kind == FLAG_BOOL ? "1" : "text");
+            break;
+        }
+        if (f->kind == FLAG_BOOL)
+            snprintf(flag, sizeof(flag), "--%s", f->name);
+        else
+            snprintf(flag, sizeof(flag), "--%s=%s", f->name, text);
+        assert_int_equal(PARSE(&given, FOR_AX, &first, NULL), AX_OK);
+        struct options standard = given;
+        assert_int_equal(PARSE(&given, FOR_AX, &first, NULL, flag), AX_OK);
+        assert_memory_not_equal(&given, &standard, sizeof(given));
+        setenv(rows[i].variable, text, 1);
+        assert_int_equal(PARSE(&other, FOR_AX, &first, NULL), AX_OK);
+        unsetenv(rows[i].variable);
+        /* the same but for where text stands */
+        const void *here = f->target,
+                   *there = (char *)&other + ((char *)f->target - (char *)&given);
+        if (f->kind == FLAG_TEXT || f->kind == FLAG_CHOICE)
+            assert_string_equal(*(const char *const *)here, text);
+        else if (f->kind == FLAG_BOOL)
+            assert_int_equal(*(const bool *)here, *(const bool *)there);
+        else
+            assert_int_equal(*(const int64_t *)here, *(const int64_t *)there);
+    }
 }
 
 static void flag_wins_over_environment_wins_over_default(void **state)
@@ -288,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(defaults),
         TEST(flags_and_environment_reach_their_fields),
+        TEST(every_row_is_read_from_both),
         TEST(flag_wins_over_environment_wins_over_default),
         TEST(switch_in_the_environment),
         TEST(bad_values_name_flag_value_and_range),

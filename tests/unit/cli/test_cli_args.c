@@ -14,7 +14,7 @@ static int nothing(struct cli *c)
     return CLI_OK;
 }
 
-static const struct command command = {"test", "[FLAGS] WORD", "for the test", nothing, NULL};
+static const struct command command = {"test", "[FLAGS] WORD", "for the test", nothing, ""};
 
 struct values {
     bool json;
@@ -26,8 +26,6 @@ struct values {
 /* argv: NULL-terminated. */
 static int parse(struct cli *c, struct values *v, char **argv, int min, int max)
 {
-    static char *globals[32];
-    static char program[] = "ax";
     const struct flag flags[] = {
         {"json", FLAG_BOOL, &v->json, 0, 0, NULL, ""},
         {"text", FLAG_TEXT, &v->text, 0, 0, "TEXT", ""},
@@ -36,8 +34,7 @@ static int parse(struct cli *c, struct values *v, char **argv, int min, int max)
         {"list", FLAG_LIST, &v->list, 0, 0, "X", ""},
     };
     *v = (struct values){.number = 3};
-    *c = (struct cli){.command = &command, .argv = argv, .globals = globals, .global_count = 1};
-    globals[0] = program;
+    *c = (struct cli){.command = &command, .argv = argv};
     while (argv[c->argc])
         c->argc++;
     return args_parse(c, flags, 5, min, max);
