@@ -19,7 +19,7 @@ An event is a dict: t (seconds since the epoch), e (what), task and more. The ki
                                                           no leader, as the dispatchers' logs say. Role machine: it had
                                                           too much to do
 
-Double faults are allowed by docs/design.md and counted apart, each only while the end of the task is not stored (a record in
+Double faults are allowed by docs/design/clusters.md and counted apart, each only while the end of the task is not stored (a record in
 AX_DONE, a letter in AX_DEAD): who has that stored must know it, whatever is killed.
     a single server (one replica) was killed while the task was in flight;
     nobody was there to record it (its dispatcher was dead, paused, cut off, or without its lease, or the servers were not there),
@@ -103,7 +103,7 @@ class Judge:
     # ---- what was accepted
 
     def _kept_by_killed(self, task):
-        """docs/design.md: a single server that is killed just after a queue message was acked may keep it, while its consumer has
+        """docs/design/clusters.md: a single server that is killed just after a queue message was acked may keep it, while its consumer has
         it acknowledged. Of a task that has ended (a record, a letter) within a moment before that."""
         end = self._stored_end(task)
         return self.servers == 1 and any(f["kind"] == "kill" and f["t"] - CALM_S <= end <= f["t"] + HEARD_S
@@ -156,7 +156,7 @@ class Judge:
                 self.against(f"terminated, but dead-lettered for another reason: {dead[-1].get('reason')}", task)
 
     def _vanished(self, task):
-        """docs/design.md: in a cluster whose nodes die one after the other nats-server may drop messages from a work queue that
+        """docs/design/clusters.md: in a cluster whose nodes die one after the other nats-server may drop messages from a work queue that
         nobody has acked, terminated or deleted. Its last place is one for which nobody has sent anything of the kind."""
         places = [(e["t"], e["stream"], e["seq"]) for e in self.of(task, "accepted")
                   if e["stream"].startswith("AX_") and e["stream"] not in ("AX_LATER", "AX_DEAD")]
@@ -175,7 +175,7 @@ class Judge:
             ("AX_WORK", f) not in self.removals and f not in ended | got for f in fences)
 
     def _term_unheard(self, task):
-        """docs/design.md: a termination that no dispatcher heard, or none that lived to write the dead letter, is told by the
+        """docs/design/clusters.md: a termination that no dispatcher heard, or none that lived to write the dead letter, is told by the
         server's advisory alone, which is stored only if AX_EVENTS has a leader and room just then."""
         terms, recorded = self.of(task, "term", "terming"), self._stored_end(task)
 

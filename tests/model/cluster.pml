@@ -1,5 +1,5 @@
 /* One task, one dispatcher, on a cluster: leaders of streams and consumers change. What is stored stays, the duplicate
- * window too; copies of receipts are lost, answers are lost, deliveries that were not replicated happen again.
+ * window too; copies of acks are lost, answers are lost, deliveries that were not replicated happen again.
  *
  * holds: leader-change STEPDOWNS=1 UNSENT=1
  * long: unheard STEPDOWNS=1 UNHEARD=1 UNSENT=1

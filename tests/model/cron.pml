@@ -60,7 +60,7 @@ end:
     od
 }
 
-/* ingress/feeder.c and cron_firing.c; f: which due message it has */
+/* ingress/feed/feeder.c and ingress/feed/cron_firing.c; f: which due message it has */
 proctype feeder(byte f)
 {
     byte id, seq, last, last_due;

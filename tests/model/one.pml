@@ -1,4 +1,4 @@
-/* One task, one dispatcher. Variants break one rule of docs/design.md each.
+/* One task, one dispatcher. Variants break one rule of docs/design/attempts.md each.
  *
  * holds: deaths DEATHS=1 UNHEARD=1 NAKS=1
  * holds: unanswered UNANSWERED=1 UNSENT=1 NAKS=1 TERMS=1

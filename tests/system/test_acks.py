@@ -1,4 +1,4 @@
-# Ack, nak, nak with a delay, term with a reason: each ends as docs/design.md §4 says.
+# Ack, nak, nak with a delay, term with a reason: each ends as docs/design/attempts.md says.
 # ctest: timeout=120
 # ctest: sanitize
 from harness import run
