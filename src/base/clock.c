@@ -102,6 +102,15 @@ int64_t clock_behind_ns(const struct clock *c)
     return behind > 0 ? behind : 0;
 }
 
+int64_t clock_host_ahead_ns(struct clock *c)
+{
+    struct timespec t;
+    if (!clock_is_set(c))
+        return INT64_MIN;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec - clock_ax_ns(c);
+}
+
 bool clock_is_set(const struct clock *c)
 {
     return atomic_load(&c->offset_ns) != UNSET;

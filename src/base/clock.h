@@ -52,6 +52,9 @@ void clock_learn_answer(struct clock *c, int64_t server_ns, int64_t asked_ns);
 #define CLOCK_BEHIND_LIMIT_NS 500000000LL
 int64_t clock_behind_ns(const struct clock *c);
 
+/* The host's wall clock less AX time, for showing only; INT64_MIN while nothing was learnt. */
+int64_t clock_host_ahead_ns(struct clock *c);
+
 /* True once something was learnt. */
 bool clock_is_set(const struct clock *c);
 

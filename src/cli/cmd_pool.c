@@ -161,11 +161,11 @@ static void add_told(json_t *o, const char *pool, const struct stats_pool *t)
         json_array_append_new(advice,
                               json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].fix));
     }
-    json_object_set_new(o, "pending", t->there ? json_integer(t->pending) : json_null());
+    json_object_set_new(o, "pending", t->answered ? json_integer(t->pending) : json_null());
     json_object_set_new(o, "busy", json_known(t->busy));
-    json_object_set_new(o, "run_p50_ms", json_known(t->p50_ms));
-    json_object_set_new(o, "run_p99_ms", json_known(t->p99_ms));
-    json_object_set_new(o, "silence_p99_ms", json_known(t->silence_p99_ms));
+    json_object_set_new(o, "run_p50_ms", json_known(t->run.p50_ms));
+    json_object_set_new(o, "run_p99_ms", json_known(t->run.p99_ms));
+    json_object_set_new(o, "silence_p99_ms", json_known(t->silence.p99_ms));
     json_object_set_new(o, "advice", advice);
 }
 
@@ -216,8 +216,8 @@ static void print_table(const struct priorities *ps, const struct pool_list *poo
         cell_number(text[k], sizeof(text[0]), -1);
         if (told[r].busy >= 0)
             snprintf(text[k], sizeof(text[0]), "%.0f%%", 100 * told[r].busy);
-        cell_ms(text[++k], told[r].p50_ms);
-        cell_ms(text[++k], told[r].p99_ms);
+        cell_ms(text[++k], told[r].run.p50_ms);
+        cell_ms(text[++k], told[r].run.p99_ms);
         output_seconds(n->ack_wait_ms * 1000000, text[++k]);
         k++;
         cell_number(text[k++], sizeof(text[0]), n->max_ack_pending);

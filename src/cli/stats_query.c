@@ -92,76 +92,15 @@ int stats_query_count(const json_t *answers, const char *program)
     return count;
 }
 
-static int64_t whole(const json_t *o, const char *field)
-{
-    const json_t *value = json_object_get(o, field);
-    return json_is_number(value) ? (int64_t)json_number_value(value) : -1;
-}
-
-static double real(const json_t *o, const char *field)
-{
-    const json_t *value = json_object_get(o, field);
-    return json_is_number(value) ? json_number_value(value) : -1;
-}
-
-static void read_lately(const json_t *o, struct stats_lately *out)
-{
-    *out = (struct stats_lately){0};
-    if (!json_is_object(o))
-        return;
-    out->seconds = json_number_value(json_object_get(o, "seconds"));
-    out->pending_rise = json_integer_value(json_object_get(o, "pending_rise"));
-    out->handed_off = json_integer_value(json_object_get(o, "handed_off"));
-    out->ended = json_integer_value(json_object_get(o, "ended"));
-    out->timeouts = json_integer_value(json_object_get(o, "timeouts"));
-    out->late_acks = json_integer_value(json_object_get(o, "late_acks"));
-    out->dead = json_integer_value(json_object_get(o, "dead"));
-    out->leases_lapsed = json_integer_value(json_object_get(o, "leases_lapsed"));
-    out->limited_s = json_integer_value(json_object_get(o, "limited_s"));
-    out->waited_s = json_integer_value(json_object_get(o, "waited_s"));
-    out->grouped_s = json_integer_value(json_object_get(o, "grouped_s"));
-    out->leases_lost = json_integer_value(json_object_get(o, "leases_lost"));
-    out->capped_s = json_integer_value(json_object_get(o, "capped_s"));
-}
-
-static void read_pool(const json_t *answer, const json_t *o, struct stats_pool *out)
-{
-    const char *name, *dispatcher = json_string_value(json_object_get(answer, "name"));
-    const json_t *run = json_object_get(o, "run"), *silence = json_object_get(o, "silence");
-    json_t *pending;
-    *out = (struct stats_pool){.there = true,
-                               .ready = json_is_true(json_object_get(o, "ready")),
-                               .paused = json_is_string(json_object_get(o, "paused"))};
-    snprintf(out->dispatcher, sizeof(out->dispatcher), "%s", dispatcher ? dispatcher : "?");
-    json_object_foreach(json_object_get(o, "pending"), name, pending)
-        out->pending += json_integer_value(pending);
-    out->busy = real(o, "busy");
-    out->demand = whole(o, "demand");
-    out->pulls = whole(o, "pulls");
-    out->inflight = whole(o, "inflight");
-    out->max_ack_pending = whole(o, "max_ack_pending");
-    out->tokens = whole(o, "tokens");
-    out->inflight_limit = whole(o, "inflight_limit");
-    out->rate_now = json_number_value(json_object_get(o, "rate_now"));
-    out->ack_wait_ms = whole(o, "ack_wait_ms");
-    out->run_count = whole(run, "count");
-    out->p50_ms = real(run, "p50_ms");
-    out->p99_ms = real(run, "p99_ms");
-    out->silence_count = whole(silence, "count");
-    out->silence_p99_ms = real(silence, "p99_ms");
-    read_lately(json_object_get(o, "minute"), &out->minute);
-    read_lately(json_object_get(o, "five_minutes"), &out->five_minutes);
-}
-
 void stats_query_pool(const json_t *answers, const char *pool, struct stats_pool *out)
 {
     size_t i, k;
     json_t *a, *o;
-    *out = (struct stats_pool){.busy = -1, .p50_ms = -1, .p99_ms = -1, .silence_p99_ms = -1};
+    stats_answer_read_pool(NULL, out);
     json_array_foreach(answers, i, a) {
         json_array_foreach(json_object_get(a, "pools"), k, o) {
-            if (is(o, "pool", pool)) /* of two that believe they lead, the last */
-                read_pool(a, o, out);
+            if (is(o, "pool", pool))
+                stats_answer_read_pool(o, out);
         }
     }
 }
@@ -179,25 +118,25 @@ static int64_t suggested_ms(double ms)
 bool stats_ack_wait_advice(const char *pool, const struct stats_pool *t, struct advice *out)
 {
     char wait[32], p99[32], better[48];
-    if (!t->there || t->silence_count < ENOUGH_RUNS ||
-        (double)t->ack_wait_ms >= 2 * t->silence_p99_ms)
+    if (!t->answered || t->silence.count < ENOUGH_RUNS ||
+        (double)t->ack_wait_ms >= 2 * t->silence.p99_ms)
         return false;
     snprintf(out->text, sizeof(out->text),
              "ack_wait %s is under twice the %s that the slowest 1%% of the attempts take without "
              "a word of their worker",
              output_seconds(t->ack_wait_ms * 1000000, wait),
-             output_seconds((int64_t)(t->silence_p99_ms * 1e6), p99));
+             output_seconds((int64_t)(t->silence.p99_ms * 1e6), p99));
     snprintf(
         out->fix, sizeof(out->fix),
         "nats consumer edit AX_WORK %s --wait %s -f, or let workers say in-progress more often",
-        pool, clock_format_duration(suggested_ms(t->silence_p99_ms), better));
+        pool, clock_format_duration(suggested_ms(t->silence.p99_ms), better));
     return true;
 }
 
 bool stats_late_ack_advice(const char *pool, const struct stats_pool *t, struct advice *out)
 {
     char wait[32], ago[32];
-    if (!t->there || t->five_minutes.late_acks == 0)
+    if (!t->answered || t->five_minutes.late_acks == 0)
         return false;
     snprintf(out->text, sizeof(out->text),
              "living workers are declared dead: %" PRId64

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "task/lease.h"
+#include "stats/stats_answer.h"
 #include "task/names.h"
 
 /* A question whose answers are still coming. */
@@ -29,26 +29,8 @@ bool stats_query_by(const json_t *answers, const char *name);
 /* How many of this program have answered. */
 int stats_query_count(const json_t *answers, const char *program);
 
-/* What happened in the last `seconds`. */
-struct stats_lately {
-    double seconds;
-    int64_t pending_rise, handed_off, ended, timeouts, late_acks, dead, leases_lapsed, waited_s,
-        limited_s, capped_s, grouped_s, leases_lost;
-};
-/* Of a pool, by its leader. -1: not known, or there is none. */
-struct stats_pool {
-    bool there;
-    bool ready, paused;
-    char dispatcher[INSTANCE_MAX_CHARS + 1];
-    int64_t pending; /* of all priorities */
-    double busy;     /* 0 … 1; -1: no worker is there */
-    int64_t demand, pulls, inflight, max_ack_pending, tokens, ack_wait_ms;
-    int64_t inflight_limit; /* > 0: its rate adapts, and lets so many run at a time now */
-    double rate_now;        /* 0: no limit */
-    int64_t run_count, silence_count;
-    double p50_ms, p99_ms, silence_p99_ms;
-    struct stats_lately minute, five_minutes;
-};
+/* What its leader told of a pool; of two dispatchers that believe they lead it, the last. Where
+ * none did, out->answered is false. */
 void stats_query_pool(const json_t *answers, const char *pool, struct stats_pool *out);
 
 struct advice {

@@ -10,6 +10,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/occupancy.h"
 #include "dispatch/lead/catch_up.h"
+#include "dispatch/pool/stats_reply.h"
 #include "task/congestion.h"
 #include "task/unrecorded.h"
 

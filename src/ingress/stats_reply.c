@@ -1,20 +1,16 @@
 #include "ingress/stats_reply.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/log.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/queue.h"
 #include "stats/history.h"
+#include "stats/stats_answer.h"
 #include "task/lease.h"
 
 #define NOTE_EVERY_MS 1000
 #define OVER_NS 300000000000LL
-
-enum series { SERIES_UNKNOWN, SERIES_BURIED, SERIES_REFUSED, SERIES_GAPS };
 
 /* What one priority answered. A queue is never freed, and keeps its name. */
 struct queue_past {
@@ -49,12 +45,13 @@ static void note(struct stats_reply *t)
     int64_t now = loop_now_ns(t->ing->loop), refused = 0;
     for (int i = 0; i < REFUSAL_COUNT; i++)
         refused += metric_value(c->refused[i]);
-    history_note(&t->history,
-                 (const double[HISTORY_SERIES]){[SERIES_UNKNOWN] = (double)metric_value(c->unknown),
-                                                [SERIES_BURIED] = (double)metric_value(c->buried),
-                                                [SERIES_REFUSED] = (double)refused,
-                                                [SERIES_GAPS] = (double)metric_value(c->gaps)},
-                 now);
+    history_note(
+        &t->history,
+        (const double[HISTORY_SERIES]){[INGRESS_SERIES_UNKNOWN] = (double)metric_value(c->unknown),
+                                       [INGRESS_SERIES_BURIED] = (double)metric_value(c->buried),
+                                       [INGRESS_SERIES_REFUSED] = (double)refused,
+                                       [INGRESS_SERIES_GAPS] = (double)metric_value(c->gaps)},
+        now);
     for (struct queue *l = t->ing->queues; l != NULL; l = l->next) {
         struct queue_past *p = past_of(t, l);
         if (p != NULL) {
@@ -71,61 +68,66 @@ static void on_timer(void *arg)
     loop_timer_start(t->ing->loop, &t->timer, NOTE_EVERY_MS, on_timer, t);
 }
 
-static json_t *priorities_json(struct stats_reply *t)
+static json_t *priority_json(struct stats_reply *t, const struct queue *q)
 {
-    json_t *list = json_array();
-    for (struct queue *l = t->ing->queues; l != NULL; l = l->next) {
-        struct queue_past *p = past_of(t, l);
-        if (l->here) {
-            json_array_append_new(
-                list, json_pack("{s:s,s:I,s:o,s:b,s:I}", "priority", l->p.name, "tasks",
-                                (json_int_t)l->p.messages, "limit",
-                                l->p.max_msgs >= 0 ? json_integer(l->p.max_msgs) : json_null(),
-                                "spilling", (int)l->spilling, "busy_answers",
-                                (json_int_t)(p != NULL ? history_rise(&p->busy, 0, OVER_NS) : 0)));
-        }
-    }
-    return list;
+    const struct queue_past *past = past_of(t, q);
+    struct stats_priority stats = {
+        .tasks = (int64_t)q->p.messages,
+        .limit = q->p.max_msgs >= 0 ? q->p.max_msgs : -1,
+        .spilling = q->spilling,
+        .busy_answers = past != NULL ? (int64_t)history_rise(&past->busy, 0, OVER_NS) : 0,
+    };
+    snprintf(stats.priority, sizeof(stats.priority), "%s", q->p.name);
+    json_t *o = json_object();
+    if (stats_answer_put_priority(o, &stats))
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
+static void fill(struct stats_ingress *out, struct stats_reply *t)
+{
+    const struct ingress *ing = t->ing;
+    *out = (struct stats_ingress){
+        .working = metric_value(ing->counters.in_flight),
+        .later = {.tasks = (int64_t)ing->later.messages, .limit = (int64_t)ing->later.max},
+        .five_minutes = {.seconds = (double)history_reach_ns(&t->history, OVER_NS) / 1e9,
+#define X(series, name) .name = (int64_t)history_rise(&t->history, series, OVER_NS),
+                         STATS_INGRESS_SERIES(X)
+#undef X
+        },
+    };
+}
+
+/* NULL: out of memory. */
 static json_t *answer(struct stats_reply *t)
 {
     struct ingress *ing = t->ing;
-    struct timespec host;
+    struct stats_daemon self;
+    struct stats_ingress stats;
     char why[128] = "";
-    clock_gettime(CLOCK_REALTIME, &host);
-    int64_t host_ns = host.tv_sec * 1000000000LL + host.tv_nsec;
-    bool ready = ingress_is_ready(ing, why, sizeof(why));
-#define ROSE(series) (json_int_t) history_rise(&t->history, series, OVER_NS)
-    return json_pack(
-        "{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o,s:{s:I,s:I},s:I,s:{s:f,s:I,s:I,s:I,s:I}}", "program",
-        "ax-ingress", "name", t->name, "version", AX_VERSION, "ready", (int)ready, "part", 1,
-        "parts", 1, "clock_behind_ms", (json_int_t)(clock_behind_ns(ing->clock) / 1000000),
-        "host_clock_ahead_ms",
-        clock_is_set(ing->clock) ? json_integer((host_ns - clock_ax_ns(ing->clock)) / 1000000)
-                                 : json_null(),
-        "priorities", priorities_json(t), "later", "tasks", (json_int_t)ing->later.messages,
-        "limit", (json_int_t)ing->later.max, "working",
-        (json_int_t)metric_value(ing->counters.in_flight), "five_minutes", "seconds",
-        (double)history_reach_ns(&t->history, OVER_NS) / 1e9, "refused", ROSE(SERIES_REFUSED),
-        "unknown", ROSE(SERIES_UNKNOWN), "buried", ROSE(SERIES_BURIED), "gaps", ROSE(SERIES_GAPS));
-#undef ROSE
+    json_t *o = json_object(), *priorities = json_array();
+    stats_answer_daemon(&self, "ax-ingress", t->name, ingress_is_ready(ing, why, sizeof(why)),
+                        ing->clock);
+    fill(&stats, t);
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        if (q->here)
+            json_array_append_new(priorities, priority_json(t, q));
+    }
+    if (json_object_set_new(o, "priorities", priorities) == 0 &&
+        stats_answer_put_daemon(o, &self) && stats_answer_put_ingress(o, &stats))
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
-static void on_question(void *arg, natsMsg *msg)
+static void on_query(void *arg, natsMsg *msg)
 {
     struct stats_reply *t = arg;
     const char *reply = natsMsg_GetReply(msg);
     if (reply != NULL) {
         note(t);
-        json_t *o = answer(t);
-        char *text = o != NULL ? json_dumps(o, JSON_COMPACT) : NULL;
-        if (text == NULL)
-            log_error("out of memory, figures not told", NULL);
-        else
-            wire_publish_text(t->ing->wire, reply, text);
-        free(text);
-        json_decref(o);
+        stats_answer_send(t->ing->wire, reply, answer(t));
     }
     natsMsg_Destroy(msg);
 }
@@ -141,5 +143,5 @@ ax_err stats_reply_start(struct ingress *ing)
     loop_enter(ing->loop);
     on_timer(t);
     loop_leave(ing->loop);
-    return wire_subscribe(ing->wire, NULL, STATS_SUBJECT, NULL, on_question, t);
+    return wire_subscribe(ing->wire, NULL, STATS_SUBJECT, NULL, on_query, t);
 }

@@ -357,7 +357,7 @@ static void add_advice(struct findings *out, const char *code, const char *pool,
 
 static void look_at_timeouts(const struct view_pool *p, struct findings *out)
 {
-    const struct stats_lately *m = &p->told.minute, *five = &p->told.five_minutes;
+    const struct stats_pool_recent *m = &p->told.minute, *five = &p->told.five_minutes;
     struct advice advice;
     char ago[32];
     double now = m->ended > 0 ? (double)m->timeouts / (double)m->ended : 0;
@@ -427,7 +427,7 @@ static void look_at_pool(const struct view *v, const struct view_pool *p, bool d
         waiting += p->counts.queued[i] > 0 ? p->counts.queued[i] : 0;
     if (p->is_counted)
         waiting -= p->counts.running > 0 ? p->counts.running : 0;
-    waiting = p->told.there ? p->told.pending : waiting > 0 ? waiting : 0;
+    waiting = p->told.answered ? p->told.pending : waiting > 0 ? waiting : 0;
     bool missing = p->is_counted && p->counts.ack_wait_ms < 0;
     for (int i = 0; p->is_counted && i < v->priorities.count; i++)
         missing = missing || p->counts.queued[i] < 0;
@@ -436,7 +436,7 @@ static void look_at_pool(const struct view *v, const struct view_pool *p, bool d
         seen(f, "a consumer of it is missing");
         turn(f, "ax-dispatch creates it within 5 s; or `ax pool add %s`", p->name);
     }
-    if (dispatch && !p->told.there) {
+    if (dispatch && !p->told.answered) {
         f = add(out, SEVERITY_ERROR, "no_leader", "pool", p->name);
         seen(f,
              p->counts.leader[0]
@@ -446,7 +446,7 @@ static void look_at_pool(const struct view *v, const struct view_pool *p, bool d
         turn(f, "another one takes over when the lease has run out (--lease-ttl); if not, look at "
                 "the logs of ax-dispatch");
     }
-    bool paused = p->paused || p->told.paused;
+    bool paused = p->paused || p->told.paused[0] != '\0';
     if (paused) {
         f = add(out, SEVERITY_NOTE, "paused", "pool", p->name);
         seen(f, "is paused by %s; %" PRId64 " tasks wait",
@@ -456,7 +456,7 @@ static void look_at_pool(const struct view *v, const struct view_pool *p, bool d
         look_at_load(v, p, out);
         look_at_workers(p, waiting, out);
     }
-    if (!p->told.there)
+    if (!p->told.answered)
         return;
     look_at_timeouts(p, out);
     look_at_ack_wait(p, out);

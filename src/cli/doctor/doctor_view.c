@@ -258,34 +258,42 @@ static void read_busy_answers(const struct view *v, struct view_daemon *d, const
 {
     size_t i;
     json_t *o;
+    struct stats_priority stats;
     json_array_foreach(json_object_get(answer, "priorities"), i, o) {
-        const char *name = json_string_value(json_object_get(o, "priority"));
-        int k = name ? priorities_find(&v->priorities, name) : -1;
+        stats_answer_read_priority(o, &stats);
+        int k = priorities_find(&v->priorities, stats.priority);
         if (k >= 0)
-            d->busy_answers[k] = whole(o, "busy_answers", 0);
+            d->busy_answers[k] = stats.busy_answers;
     }
+}
+
+static void read_daemon(struct view *v, const json_t *answer)
+{
+    struct stats_daemon self;
+    struct stats_ingress stats;
+    stats_answer_read_daemon(answer, &self);
+    struct view_daemon *d = self.program[0] != '\0' && self.name[0] != '\0'
+                                ? daemon_of(v, self.program, self.name)
+                                : NULL;
+    if (d == NULL)
+        return;
+    stats_answer_read_ingress(answer, &stats);
+    d->answered = true;
+    d->ready = self.ready;
+    d->clock_behind_ms = self.clock_behind_ms;
+    d->host_ahead_ms = self.host_clock_ahead_ms;
+    d->unknown = stats.five_minutes.unknown;
+    d->refused = stats.five_minutes.refused;
+    d->gaps = stats.five_minutes.gaps;
+    read_busy_answers(v, d, answer);
 }
 
 static void read_told(struct view *v, const json_t *answers)
 {
     size_t i;
     json_t *a;
-    json_array_foreach(answers, i, a) {
-        const char *program = json_string_value(json_object_get(a, "program"));
-        const char *name = json_string_value(json_object_get(a, "name"));
-        struct view_daemon *d = program && name ? daemon_of(v, program, name) : NULL;
-        if (!d)
-            continue;
-        const json_t *lately = json_object_get(a, "five_minutes");
-        d->answered = true;
-        d->ready = json_is_true(json_object_get(a, "ready"));
-        d->clock_behind_ms = whole(a, "clock_behind_ms", INT64_MIN);
-        d->host_ahead_ms = whole(a, "host_clock_ahead_ms", INT64_MIN);
-        d->unknown = whole(lately, "unknown", 0);
-        d->refused = whole(lately, "refused", 0);
-        d->gaps = whole(lately, "gaps", 0);
-        read_busy_answers(v, d, a);
-    }
+    json_array_foreach(answers, i, a)
+        read_daemon(v, a);
     for (int k = 0; k < v->pool_count; k++)
         stats_query_pool(answers, v->pools[k].name, &v->pools[k].told);
 }

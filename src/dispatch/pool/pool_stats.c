@@ -88,21 +88,22 @@ static void note(struct pool *p, bool pending_is_known, int64_t now)
         dead += counted(f->m_dead[i]);
     double timeouts = counted(p->count.timeouts);
     const double value[HISTORY_SERIES] = {
-        [SERIES_PENDING] = pending_is_known ? (double)pool_stats_pending(p) : NAN,
-        [SERIES_ENDED] = counted(p->count.done) + counted(p->count.naks) +
-                         counted(p->count.overran) + timeouts + counted(f->m_dead[DEAD_TERMINATED]),
-        [SERIES_TIMEOUTS] = timeouts,
-        [SERIES_LATE_ACKS] = counted(p->count.superseded_acks),
-        [SERIES_DEAD] = dead,
-        [SERIES_EXPIRED] = counted(p->count.leases_expired),
-        [SERIES_HANDED] = counted(p->count.handed),
+        [POOL_SERIES_PENDING] = pending_is_known ? (double)pool_stats_pending(p) : NAN,
+        [POOL_SERIES_ENDED] = counted(p->count.done) + counted(p->count.naks) +
+                              counted(p->count.overran) + timeouts +
+                              counted(f->m_dead[DEAD_TERMINATED]),
+        [POOL_SERIES_TIMEOUTS] = timeouts,
+        [POOL_SERIES_LATE_ACKS] = counted(p->count.superseded_acks),
+        [POOL_SERIES_DEAD] = dead,
+        [POOL_SERIES_EXPIRED] = counted(p->count.leases_expired),
+        [POOL_SERIES_HANDED_OFF] = counted(p->count.handed),
         [SERIES_BUSY] = f->past->busy,
         [SERIES_BUSY_SEEN] = (double)f->past->busy_seen,
-        [SERIES_LIMITED] = (double)f->past->limited,
-        [SERIES_CAPPED] = (double)f->past->capped,
-        [SERIES_WAITED] = (double)f->past->waited,
-        [SERIES_GROUPED] = (double)f->past->grouped,
-        [SERIES_LEASES_LOST] = counted(p->count.leases_lost),
+        [POOL_SERIES_LIMITED] = (double)f->past->limited,
+        [POOL_SERIES_CAPPED] = (double)f->past->capped,
+        [POOL_SERIES_WAITED] = (double)f->past->waited,
+        [POOL_SERIES_GROUPED] = (double)f->past->grouped,
+        [POOL_SERIES_LEASES_LOST] = counted(p->count.leases_lost),
     };
     history_note(&f->past->history, value, now);
 }
@@ -115,9 +116,9 @@ static void show_past(struct pool *p)
     f->busy = seen > 0 ? history_rise(h, SERIES_BUSY, BUSY_OVER_NS) / seen : -1;
     metric_set_real(f->m_busy, f->busy);
     metric_hide(f->m_busy, f->busy < 0);
-    double ended = history_rise(h, SERIES_ENDED, STATS_LONG_NS);
+    double ended = history_rise(h, POOL_SERIES_ENDED, STATS_LONG_NS);
     metric_set_real(f->m_timeout_ratio,
-                    ended > 0 ? history_rise(h, SERIES_TIMEOUTS, STATS_LONG_NS) / ended : 0);
+                    ended > 0 ? history_rise(h, POOL_SERIES_TIMEOUTS, STATS_LONG_NS) / ended : 0);
     metric_hide(f->m_timeout_ratio, false);
 }
 

@@ -14,30 +14,18 @@
 #include "dispatch/attempt/dead_reason.h"
 #include "stats/history.h"
 #include "stats/metrics.h"
+#include "stats/stats_answer.h"
 #include "stats/window.h"
 
-struct dispatch;
 struct superseded_ack;
 struct pool;
 struct queue;
 struct attempt;
 
-/* Rows of struct past's history. */
-enum series {
-    SERIES_PENDING,
-    SERIES_ENDED, /* attempts */
-    SERIES_TIMEOUTS,
-    SERIES_LATE_ACKS,
-    SERIES_DEAD,
-    SERIES_EXPIRED,
-    SERIES_HANDED,
-    SERIES_BUSY,
+/* Rows of struct past's history, beside those that are told (enum pool_series). */
+enum {
+    SERIES_BUSY = POOL_SERIES_COUNT,
     SERIES_BUSY_SEEN,
-    SERIES_LIMITED,
-    SERIES_CAPPED,
-    SERIES_LEASES_LOST,
-    SERIES_GROUPED,
-    SERIES_WAITED,
 };
 #define STATS_SHORT_NS 60000000000LL
 #define STATS_LONG_NS 300000000000LL
@@ -86,8 +74,5 @@ void pool_stats_heard_late(struct pool *p, const struct superseded_ack *l);
 void pool_stats_dead(const struct attempt *r);
 /* Tasks of the pool that wait for their hand-off, in all its queues. */
 int64_t pool_stats_pending(const struct pool *p);
-
-/* pool_stats_told.c: answers whoever asks on ax.figures (docs/protocol.md). */
-ax_err stats_reply_listen(struct dispatch *d);
 
 #endif

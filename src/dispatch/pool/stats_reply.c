@@ -1,128 +1,114 @@
-/* ax.figures: what this dispatcher knows of the pools that it leads, for who asks
- * (docs/protocol.md). */
-#include <inttypes.h>
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "dispatch/pool/stats_reply.h"
 
-#include "base/log.h"
+#include <stdio.h>
+
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
-#include "dispatch/pool/pool_stats.h"
+#include "stats/stats_answer.h"
 
 #define POOLS_PER_ANSWER 200 /* some 150 KB, below any max_payload in use */
 
-static json_t *json_ms(int64_t ns)
+static double ms(int64_t ns)
 {
-    return ns < 0 ? json_null() : json_real((double)(ns / 10000) / 100);
+    return ns < 0 ? -1 : (double)(ns / 10000) / 100;
 }
 
-static json_t *durations(struct window *w, int64_t now)
+static struct stats_durations durations(struct window *w, int64_t now)
 {
-    return json_pack("{s:I,s:o,s:o}", "count", (json_int_t)window_count(w, now), "p50_ms",
-                     json_ms(window_quantile_ns(w, 0.5, now)), "p99_ms",
-                     json_ms(window_quantile_ns(w, 0.99, now)));
+    return (struct stats_durations){.count = window_count(w, now),
+                                    .p50_ms = ms(window_quantile_ns(w, 0.5, now)),
+                                    .p99_ms = ms(window_quantile_ns(w, 0.99, now))};
 }
 
-static json_t *lately(const struct history *h, int64_t over_ns)
+static struct stats_pool_recent recent(const struct history *h, int64_t over_ns)
 {
-#define ROSE(series) (json_int_t) history_rise(h, series, over_ns)
-    return json_pack("{s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "seconds",
-                     (double)history_reach_ns(h, over_ns) / 1e9, "pending_rise",
-                     ROSE(SERIES_PENDING), "handed_off", ROSE(SERIES_HANDED), "ended",
-                     ROSE(SERIES_ENDED), "timeouts", ROSE(SERIES_TIMEOUTS), "late_acks",
-                     ROSE(SERIES_LATE_ACKS), "dead", ROSE(SERIES_DEAD), "leases_lapsed",
-                     ROSE(SERIES_EXPIRED), "waited_s", ROSE(SERIES_WAITED), "limited_s",
-                     ROSE(SERIES_LIMITED), "capped_s", ROSE(SERIES_CAPPED), "leases_lost",
-                     ROSE(SERIES_LEASES_LOST), "grouped_s", ROSE(SERIES_GROUPED));
-#undef ROSE
+    return (struct stats_pool_recent){.seconds = (double)history_reach_ns(h, over_ns) / 1e9,
+#define X(series, name) .name = (int64_t)history_rise(h, series, over_ns),
+                                      STATS_POOL_SERIES(X)
+#undef X
+    };
+}
+
+static void fill(struct stats_pool *out, struct pool *p, int64_t now)
+{
+    const struct pool_stats *f = &p->stats;
+    int64_t limit = adapt_limit(p);
+    bool limited = p->flow.bucket.rate_per_s > 0;
+    *out = (struct stats_pool){
+        .ready = p->lead.ready,
+        .busy = f->busy,
+        .demand = metric_value(f->m_demand),
+        .pulls = p->flow.demand.count,
+        .inflight = p->flow.inflight,
+        .max_ack_pending = p->consumer.max_ack_pending < INT64_MAX ? p->consumer.max_ack_pending
+                                                                   : -1,
+        .rate = p->settings.rate,
+        .rate_now = p->flow.bucket.rate_per_s,
+        .tokens = limited ? bucket_available(&p->flow.bucket, now) : -1,
+        .ack_wait_ms = p->consumer.ack_wait_ns / 1000000,
+        .inflight_limit = limit > 0 ? limit : -1,
+    };
+    snprintf(out->pool, sizeof(out->pool), "%s", p->name);
+    if (p->paused) {
+        snprintf(out->paused, sizeof(out->paused), "%s",
+                 p->settings.paused ? "settings" : "consumer");
+    }
+    if (f->past != NULL) {
+        out->run = durations(&f->past->run, now);
+        out->silence = durations(&f->past->silence, now);
+        out->minute = recent(&f->past->history, STATS_SHORT_NS);
+        out->five_minutes = recent(&f->past->history, STATS_LONG_NS);
+    }
 }
 
 static json_t *pool_json(struct pool *p, int64_t now)
 {
-    struct pool_stats *f = &p->stats;
-    json_t *queues = json_object();
+    struct stats_pool stats;
+    json_t *o = json_object(), *pending = json_object();
+    fill(&stats, p, now);
     for (int i = 0; i < p->queue_count; i++) {
-        int64_t pending = p->queues[i]->stats.pending;
-        json_object_set_new(queues, p->queues[i]->priority,
-                            pending >= 0 ? json_integer(pending) : json_null());
+        int64_t n = p->queues[i]->stats.pending;
+        json_object_set_new(pending, p->queues[i]->priority,
+                            n >= 0 ? json_integer(n) : json_null());
     }
-    bool limited = p->flow.bucket.rate_per_s > 0;
-    json_t *o = json_pack(
-        "{s:s,s:b,s:o,s:o,s:I,s:I,s:I,s:o,s:f,s:f,s:o,s:I,s:s?}", "pool", p->name, "ready",
-        (int)p->lead.ready, "pending", queues, "busy",
-        f->busy >= 0 ? json_real(f->busy) : json_null(), "demand",
-        (json_int_t)metric_value(f->m_demand), "pulls", (json_int_t)p->flow.demand.count,
-        "inflight", (json_int_t)p->flow.inflight, "max_ack_pending",
-        p->consumer.max_ack_pending < INT64_MAX ? json_integer(p->consumer.max_ack_pending)
-                                                : json_null(),
-        "rate", p->settings.rate, "rate_now", p->flow.bucket.rate_per_s, "tokens",
-        limited ? json_integer(bucket_available(&p->flow.bucket, now)) : json_null(), "ack_wait_ms",
-        (json_int_t)(p->consumer.ack_wait_ns / 1000000), "paused",
-        !p->paused           ? NULL
-        : p->settings.paused ? "settings"
-                             : "consumer");
-    int64_t limit = adapt_limit(p);
-    if (o != NULL)
-        json_object_set_new(o, "inflight_limit", limit > 0 ? json_integer(limit) : json_null());
-    if (o != NULL && f->past != NULL) {
-        json_object_set_new(o, "run", durations(&f->past->run, now));
-        json_object_set_new(o, "silence", durations(&f->past->silence, now));
-        json_object_set_new(o, "minute", lately(&f->past->history, STATS_SHORT_NS));
-        json_object_set_new(o, "five_minutes", lately(&f->past->history, STATS_LONG_NS));
-    }
-    return o;
+    if (json_object_set_new(o, "pending", pending) == 0 &&
+        stats_answer_put_pool(o, &stats, p->stats.past != NULL))
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
-static json_t *head(struct dispatch *d, int part, int parts, json_t *pools)
+/* One part of the answer, with the next pools from *next on. NULL: out of memory. */
+static json_t *part_json(const struct stats_daemon *self, struct pool **next, int64_t now)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    int64_t host_ns = t.tv_sec * 1000000000LL + t.tv_nsec;
-    json_t *ahead = clock_is_set(&d->clock)
-                        ? json_integer((host_ns - clock_ax_ns(&d->clock)) / 1000000)
-                        : json_null();
-    return json_pack("{s:s,s:s,s:s,s:b,s:i,s:i,s:I,s:o,s:o}", "program", "ax-dispatch", "name",
-                     d->instance, "version", AX_VERSION, "ready", (int)atomic_load(&d->is_ready),
-                     "part", part, "parts", parts, "clock_behind_ms",
-                     (json_int_t)(clock_behind_ns(&d->clock) / 1000000), "host_clock_ahead_ms",
-                     ahead, "pools", pools);
-}
-
-static void say(struct dispatch *d, const char *reply, json_t *answer)
-{
-    char *text = answer != NULL ? json_dumps(answer, JSON_COMPACT) : NULL;
-    if (text == NULL)
-        log_error("out of memory, figures not told", NULL);
-    else
-        wire_publish_text(d->wire, reply, text);
-    free(text);
+    json_t *answer = json_object(), *pools = json_array();
+    for (; *next != NULL && json_array_size(pools) < POOLS_PER_ANSWER; *next = (*next)->next) {
+        if ((*next)->lead.led && json_array_append_new(pools, pool_json(*next, now)) != 0)
+            break; /* out of memory: the rest is missing */
+    }
+    if (json_object_set_new(answer, "pools", pools) == 0 && stats_answer_put_daemon(answer, self))
+        return answer;
     json_decref(answer);
+    return NULL;
 }
 
-static void on_question(void *arg, natsMsg *msg)
+static void on_query(void *arg, natsMsg *msg)
 {
     struct dispatch *d = arg;
+    struct pool *next = d->pools;
+    struct stats_daemon self;
     const char *reply = natsMsg_GetReply(msg);
-    int64_t now = loop_now_ns(d->loop);
-    int led = 0, part = 0;
+    int led = 0;
     for (struct pool *p = d->pools; p != NULL; p = p->next)
         led += p->lead.led;
-    int parts = led == 0 ? 1 : (led + POOLS_PER_ANSWER - 1) / POOLS_PER_ANSWER;
-    struct pool *p = d->pools;
-    while (reply != NULL && part < parts) {
-        json_t *pools = json_array();
-        for (; p != NULL && json_array_size(pools) < POOLS_PER_ANSWER; p = p->next) {
-            if (p->lead.led && json_array_append_new(pools, pool_json(p, now)) != 0)
-                break; /* out of memory: the rest is missing */
-        }
-        say(d, reply, head(d, ++part, parts, pools));
-    }
+    stats_answer_daemon(&self, "ax-dispatch", d->instance, atomic_load(&d->is_ready), &d->clock);
+    self.parts = led == 0 ? 1 : (led + POOLS_PER_ANSWER - 1) / POOLS_PER_ANSWER;
+    for (self.part = 1; reply != NULL && self.part <= self.parts; self.part++)
+        stats_answer_send(d->wire, reply, part_json(&self, &next, loop_now_ns(d->loop)));
     natsMsg_Destroy(msg);
 }
 
 ax_err stats_reply_listen(struct dispatch *d)
 {
-    return wire_subscribe(d->wire, NULL, STATS_SUBJECT, NULL, on_question, d);
+    return wire_subscribe(d->wire, NULL, STATS_SUBJECT, NULL, on_query, d);
 }

@@ -30,9 +30,8 @@ static int setup(void **state)
                                            .max_ack_pending = 1000,
                                            .leader = "d-1"};
     pools[0].told = (struct stats_pool){
-        .there = true,
+        .answered = true,
         .ready = true,
-        .dispatcher = "d-1",
         .pending = 100,
         .busy = 0.5,
         .demand = 10,
@@ -40,11 +39,8 @@ static int setup(void **state)
         .inflight = 10,
         .max_ack_pending = 1000,
         .ack_wait_ms = 30000,
-        .run_count = 1000,
-        .silence_count = 1000,
-        .p50_ms = 100,
-        .p99_ms = 900,
-        .silence_p99_ms = 900,
+        .run = {.count = 1000, .p50_ms = 100, .p99_ms = 900},
+        .silence = {.count = 1000, .p99_ms = 900},
         .minute = {.seconds = 60, .waited_s = 60, .handed_off = 600, .ended = 600},
         .five_minutes = {.seconds = 300, .handed_off = 3000, .ended = 3000}};
     streams[0] = (struct view_stream){.name = "AX_HIGH",
@@ -221,17 +217,17 @@ static void ack_wait(void **state)
 {
     (void)state;
     struct stats_pool *t = &pools[0].told;
-    t->silence_p99_ms = 15000;
+    t->silence.p99_ms = 15000;
     nothing();
-    t->silence_p99_ms = 15100;
+    t->silence.p99_ms = 15100;
     struct finding f = only("ack_wait_short");
     assert_non_null(strstr(f.text, "ack_wait 30s is under twice the 15s"));
     assert_non_null(strstr(f.fix, "nats consumer edit AX_WORK email --wait 35s -f"));
-    t->silence_count = 10; /* too few to tell */
+    t->silence.count = 10; /* too few to tell */
     nothing();
-    t->silence_count = 1000; /* long runs of workers that say in-progress are none of that */
-    t->silence_p99_ms = 900;
-    t->p99_ms = 600000;
+    t->silence.count = 1000; /* long runs of workers that say in-progress are none of that */
+    t->silence.p99_ms = 900;
+    t->run.p99_ms = 600000;
     nothing();
 }
 
@@ -266,7 +262,7 @@ static void who_is_not_there(void **state)
     pools[0].paused = true;
     assert_int_equal(only("paused").severity, SEVERITY_NOTE);
     pools[0].paused = false;
-    pools[0].told.paused = true;
+    strcpy(pools[0].told.paused, "consumer");
     assert_non_null(strstr(only("paused").fix, "nats consumer resume AX_WORK email -f"));
 }
 
