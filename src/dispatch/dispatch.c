@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "dispatch/lead/catch_up.h"
 
 #define POOLS_LOOK_MS 100
@@ -164,11 +164,10 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 {
     d->options = o;
     clock_init(&d->clock);
-    if (getrandom(&d->random, sizeof(d->random), 0) != (ssize_t)sizeof(d->random) || d->random == 0)
-        d->random = (uint64_t)clock_mono_ns(&d->clock) | 1;
+    d->random = random_u64() | 1; /* never 0, from which there is no way on */
     d->events = (struct wire_events){.reconnected = on_reconnected, .arg = d};
     ax_err err = loop_new(&d->loop, &d->clock);
-    instance_new(d->instance); /* starts nats.c's threads: what they touch is there now */
+    instance_new(d->instance);
     if (err == AX_OK)
         err = done_view_init(&d->done, (int)o->filter_entries);
     if (err != AX_OK)

@@ -1,9 +1,8 @@
 #include "done/fingerprint.h"
 
-#include <stddef.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
+
+#include "base/random.h"
 
 static uint64_t mix(uint64_t h)
 {
@@ -14,11 +13,7 @@ static uint64_t mix(uint64_t h)
 
 uint64_t fingerprint_seed(void)
 {
-    uint64_t seed;
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-        seed = mix((uint64_t)(uintptr_t)&seed ^ (uint64_t)clock());
-    }
-    return seed;
+    return random_u64();
 }
 
 uint64_t fingerprint_of(uint64_t seed, const char *id)

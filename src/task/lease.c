@@ -33,8 +33,6 @@ void instance_new(char out[INSTANCE_MAX_CHARS + 1])
             *c = '-';
     }
     name_new_id(id);
-    /* The last characters of a NUID differ from process to process as well as its first do; all of
-     * them are short. */
     snprintf(out, INSTANCE_MAX_CHARS + 1, "%s-%ld-%.22s", host, (long)getpid(), id);
 }
 

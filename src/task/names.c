@@ -1,6 +1,5 @@
 #include "task/names.h"
 
-#include <nats/nats.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 
 static bool is_alnum(char c)
 {
@@ -205,13 +205,5 @@ void name_task_id(const char *pool, const void *key, size_t key_bytes, char out[
 
 void name_new_id(char out[TASK_ID_CHARS + 1])
 {
-    /* nats.c's NUID generator has no call of its own in the public API; an inbox name ends in
-     * one. */
-    natsInbox *inbox = NULL;
-    if (natsInbox_Create(&inbox) != NATS_OK) {
-        memory_fatal("a new task id");
-    }
-    const char *dot = strrchr(inbox, '.');
-    snprintf(out, TASK_ID_CHARS + 1, "%s", dot ? dot + 1 : inbox);
-    natsInbox_Destroy(inbox);
+    random_name(out, KEYLESS_ID_CHARS);
 }

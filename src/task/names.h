@@ -11,6 +11,7 @@
 
 #define NAME_MAX_CHARS 32     /* pool and priority: [A-Za-z0-9_-]{1,32} */
 #define TASK_ID_CHARS 32      /* keyed: 32 hex digits; keyless: a NUID of 22. Never longer */
+#define KEYLESS_ID_CHARS 22   /* ids of tasks without a key */
 #define KEY_MAX_BYTES 512     /* business key */
 #define GROUP_MAX_BYTES 64    /* group of a task, such as its tenant */
 #define SUBJECT_MAX_CHARS 160 /* longest subject AX itself builds, NUL included */
@@ -106,7 +107,8 @@ size_t name_subject_dead(char *out, const char *pool, const char *id); /* ax.dea
  * any. */
 void name_task_id(const char *pool, const void *key, size_t key_bytes, char out[TASK_ID_CHARS + 1]);
 
-/* Id of a keyless task: a fresh NUID (22 characters). Thread-safe. */
+/* Id of a keyless task: 22 random characters of 0-9A-Za-z, as in a NUID (131 bits, so none comes
+ * twice). Any thread. */
 void name_new_id(char out[TASK_ID_CHARS + 1]);
 
 #endif
