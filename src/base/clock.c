@@ -12,12 +12,32 @@
  * we asked). So the offset grows with the first and falls with the second; no guess about what is
  * an old message and what is a clock set back is needed. */
 
-static int64_t boottime_ns(void *arg)
+static int64_t read_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+int64_t clock_now_ns(void)
+{
+    return read_ns(CLOCK_BOOTTIME);
+}
+
+int64_t clock_now_ms(void)
+{
+    return clock_now_ns() / 1000000;
+}
+
+int64_t clock_host_ns(void)
+{
+    return read_ns(CLOCK_REALTIME);
+}
+
+static int64_t real_ns(void *arg)
 {
     (void)arg;
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+    return clock_now_ns();
 }
 
 static int64_t fake_ns(void *arg)
@@ -52,7 +72,7 @@ static bool server_now(const struct clock *c, int64_t *out_ns)
 
 void clock_init(struct clock *c)
 {
-    start(c, boottime_ns, NULL);
+    start(c, real_ns, NULL);
 }
 
 void clock_init_fake(struct clock *c, int64_t *now_ns)

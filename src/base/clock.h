@@ -70,6 +70,12 @@ int64_t clock_stamp(struct clock *c);
  * header by hand. */
 void clock_merge(struct clock *c, int64_t stamp_ns);
 
+/* The source of a real clock, for those that keep no AX time: waits of a command, of a thread. */
+int64_t clock_now_ns(void);
+int64_t clock_now_ms(void);
+/* The host's wall clock, Unix epoch: only for what a person reads, never to schedule by. */
+int64_t clock_host_ns(void);
+
 /* RFC 3339 with nanoseconds and Z ("2026-01-02T03:04:05.000000006Z"); buf at least 32 bytes.
  * Returns buf. */
 char *clock_format_rfc3339(int64_t ns, char *buf);

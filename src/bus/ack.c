@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "task/names.h"
 
 struct token {
@@ -194,30 +195,13 @@ static int64_t nak_delay_ms(const char *data, size_t bytes)
     return ms;
 }
 
-/* Length of the UTF-8 character at s (of at most n bytes); 0: not one. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    size_t want = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : 4;
-    if (s[0] >= 0xF5 || (s[0] >= 0x80 && s[0] < 0xC2) || want > n) {
-        return 0;
-    }
-    for (size_t i = 1; i < want; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
-    bool no_character = (s[0] == 0xED && s[1] >= 0xA0) || (s[0] == 0xF4 && s[1] >= 0x90);
-    return overlong || no_character ? 0 : want;
-}
-
 /* The reason goes into a header, a log line and JSON: one line of valid UTF-8. */
 static void copy_reason(char *out, size_t cap, const char *data, size_t bytes)
 {
     trim(&data, &bytes);
     size_t used = 0;
     for (size_t i = 0; i < bytes;) {
-        size_t n = utf8_length((const unsigned char *)data + i, bytes - i);
+        size_t n = utf8_length(data + i, bytes - i);
         if (used + (n ? n : 1) >= cap) {
             break;
         }

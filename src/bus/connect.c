@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "bus/wire.h"
 
@@ -230,13 +230,6 @@ static natsStatus set_options(natsOptions *opts, const struct options *o,
     return s;
 }
 
-static int64_t mono_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p)
 {
@@ -254,10 +247,10 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
     }
     /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the
      * server comes up. */
-    for (int64_t until = mono_ns() + CONNECT_WAIT_NS;;) {
+    for (int64_t until = clock_now_ns() + CONNECT_WAIT_NS;;) {
         s = natsConnection_Connect(&nc, opts);
         if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
-            mono_ns() >= until)
+            clock_now_ns() >= until)
             break;
         poll(NULL, 0, 250);
     }

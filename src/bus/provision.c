@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -347,10 +346,8 @@ static bool parse_rank(const char *text, int *rank)
 static void warn_unusable(const char *stream, const char *why)
 {
     static struct log_gate gate;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     unsigned long suppressed;
-    if (log_gate_open(&gate, now.tv_sec * 1000000000LL + now.tv_nsec, NS_PER_MINUTE, &suppressed)) {
+    if (log_gate_open(&gate, clock_now_ns(), NS_PER_MINUTE, &suppressed)) {
         log_warn("stream has ax.rank but is no priority", "stream=%s why=\"%s\" suppressed=%lu",
                  stream, why, suppressed);
     }

@@ -11,6 +11,9 @@
 #include "bus/loop.h"
 #include "bus/pipeline.h"
 
+/* Messages that ax.max_later allows in AX_LATER where it is not there. */
+#define STREAM_INFO_MAX_LATER 1000000
+
 struct stream_info {
     const char *name;    /* texts are borrowed from the answer */
     const char *subject; /* the first of its subjects; NULL: none */

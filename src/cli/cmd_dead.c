@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -204,13 +203,11 @@ static ax_err remove_letter(natsConnection *nc, const struct stored *s, struct p
 /* The message that brings the task back as if it came for the first time. */
 static ax_err build_retry(struct task *t, const struct stored *letter, natsMsg **out)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     t->retried = letter->seq;
     t->attempt = 1;
     t->timeouts = 0;
     /* Its time to start has passed already; whoever asks for it again means it. */
-    if (t->expires_ns && t->expires_ns < now.tv_sec * 1000000000LL)
+    if (t->expires_ns && t->expires_ns < clock_host_ns())
         t->expires_ns = 0;
     char subject[SUBJECT_MAX_CHARS];
     name_subject(subject, "queue", t->priority, t->pool, t->id);

@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -14,9 +13,7 @@ static void print_when(const char *what, int64_t ns)
 {
     if (!ns)
         return;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t away_ns = now.tv_sec * 1000000000LL + now.tv_nsec - ns;
+    int64_t away_ns = clock_host_ns() - ns;
     char when[32], age[32];
     clock_format_rfc3339(ns, when);
     if (away_ns >= 0)

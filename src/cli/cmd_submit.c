@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -26,13 +26,6 @@ const char cmd_submit_detail[] = "The body is BODY, the --file, or stdin. With -
                                  "one line of sums is printed at the end.\n"
                                  "With a key, a submission that is not answered is offered again; "
                                  "without one it could then run twice: it is not.";
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
 
 /* All of a file; caller frees. NULL: said why. */
 static char *read_all(const char *path, size_t *bytes)
@@ -127,22 +120,23 @@ static int wait_end(natsConnection *nc, const struct submit_flags *f, const char
     if (s == NATS_OK)
         s = natsConnection_FlushTimeout(nc, ANSWER_TIMEOUT_MS);
     int code = s == NATS_OK ? -1 : say(CLI_FAILED, "--wait: %s", natsStatus_GetText(s));
-    int64_t deadline_ms = now_ms() + f->wait_ms;
+    int64_t deadline_ms = clock_now_ms() + f->wait_ms;
     while (code < 0) {
         ax_err e = find_task(nc, f->pool, id, found, &p);
         if (e && e != AX_E_TIMEOUT && e != AX_E_NO_RESPONDERS && e != AX_E_DISCONNECTED) {
             code = say_problem(&p);
         } else if (!e && has_ended(found)) {
             code = found->state == TASK_DONE ? CLI_OK : CLI_FAILED;
-        } else if (now_ms() >= deadline_ms) {
+        } else if (clock_now_ms() >= deadline_ms) {
             code = say(CLI_FAILED, "--wait: task %s is %s after %" PRId64 " ms", id,
                        find_state_text(found->state), f->wait_ms);
         } else {
-            int64_t look_ms = now_ms() + LOOK_AGAIN_MS;
-            for (int i = 0; now_ms() < look_ms && now_ms() < deadline_ms; i = (i + 1) % 3) {
+            int64_t look_ms = clock_now_ms() + LOOK_AGAIN_MS;
+            for (int i = 0; clock_now_ms() < look_ms && clock_now_ms() < deadline_ms;
+                 i = (i + 1) % 3) {
                 natsMsg *msg = NULL;
                 bool its = false;
-                while (!its && now_ms() < look_ms &&
+                while (!its && clock_now_ms() < look_ms &&
                        natsSubscription_NextMsg(&msg, subs[i], 10) == NATS_OK) {
                     its = i < 2 || recorded_in(msg, id);
                     natsMsg_Destroy(msg);

@@ -28,18 +28,11 @@ ax_err stats_query_ask(struct stats_query *t, natsConnection *nc, struct problem
                : problem_set(p, connect_error(s), "%s: %s", STATS_SUBJECT, natsStatus_GetText(s));
 }
 
-static int64_t now_ms(void)
-{
-    struct clock c;
-    clock_init(&c);
-    return clock_mono_ns(&c) / 1000000;
-}
-
 void stats_query_gather(struct stats_query *t, int64_t wait_ms,
                         bool (*enough)(void *arg, const json_t *answers), void *arg)
 {
-    int64_t until = now_ms() + wait_ms, left;
-    while (!enough(arg, t->answers) && (left = until - now_ms()) > 0) {
+    int64_t until = clock_now_ms() + wait_ms, left;
+    while (!enough(arg, t->answers) && (left = until - clock_now_ms()) > 0) {
         natsMsg *msg = NULL;
         natsStatus s = natsSubscription_NextMsg(&msg, t->sub, left);
         if (s != NATS_OK ||

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/output.h"
 #include "cli/submit.h"
 
@@ -46,13 +46,6 @@ struct lines {
     int64_t accepted, duplicates, busy, refused, unanswered;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 static void drop(struct lines *l, struct entry *e)
 {
     natsMsg_Destroy(e->msg);
@@ -65,7 +58,7 @@ static void send_entry(struct lines *l, struct entry *e)
 {
     e->waiting_busy = false;
     e->tries++;
-    e->due_ms = now_ms() + ANSWER_TIMEOUT_MS;
+    e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS;
     /* A failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends it
      * again. */
     natsConnection_PublishMsg(l->nc, e->msg);
@@ -136,7 +129,7 @@ static void take_answer(struct lines *l, natsMsg *msg)
     case SUBMIT_BUSY:
         l->busy++;
         e->waiting_busy = true;
-        e->due_ms = now_ms() + a.retry_after_ms;
+        e->due_ms = clock_now_ms() + a.retry_after_ms;
         break;
     case SUBMIT_REFUSED:
         l->refused++;
@@ -147,10 +140,10 @@ static void take_answer(struct lines *l, natsMsg *msg)
         /* Nobody there: certainly not accepted, so anything may be offered again, a while later. */
         if (a.nobody && e->tries < KEYED_TRIES) {
             e->waiting_busy = true;
-            e->due_ms = now_ms() + ANSWER_TIMEOUT_MS / 10;
+            e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS / 10;
         } else if (e->keyed && e->tries < KEYED_TRIES) {
             e->waiting_busy = true;
-            e->due_ms = now_ms() + ANSWER_TIMEOUT_MS / 5;
+            e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS / 5;
         } else {
             lost(l, e);
         }
@@ -160,7 +153,7 @@ static void take_answer(struct lines *l, natsMsg *msg)
 
 static void check_due(struct lines *l)
 {
-    int64_t now = now_ms();
+    int64_t now = clock_now_ms();
     for (int i = 0; i < l->size; i++) {
         struct entry *e = &l->entries[i];
         if (!e->msg || e->due_ms > now)
@@ -231,7 +224,7 @@ static int next_line(struct input *in, int wait_ms, char **text, size_t *bytes)
 static int run(struct lines *l)
 {
     bool more = true;
-    int64_t checked_ms = now_ms();
+    int64_t checked_ms = clock_now_ms();
     while (more || l->used > 0) {
         natsMsg *msg = NULL;
         bool idle = true;
@@ -250,8 +243,8 @@ static int run(struct lines *l)
             natsMsg_Destroy(msg);
             idle = false;
         }
-        if (now_ms() - checked_ms >= TICK_MS) {
-            checked_ms = now_ms();
+        if (clock_now_ms() - checked_ms >= TICK_MS) {
+            checked_ms = clock_now_ms();
             check_due(l);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/stream_info.h"
 #include "cli/stored.h"
 
 #define TOLD_WAIT_MS 2500
@@ -14,7 +15,6 @@
 #define DAEMONS_MAX 256
 #define STREAMS_MAX 64
 #define PEERS_MAX 32
-#define LATER_MAX_DEFAULT 1000000
 
 static void note_trouble(struct view *v, const struct problem *p)
 {
@@ -110,7 +110,7 @@ static void read_stream(struct view *v, struct view_stream *s, const json_t *inf
     bool bounded = s->max_msgs > 0 || s->max_bytes > 0;
     s->drops = keeps && (whole(config, "max_age", 0) > 0 || (bounded && !is_new));
     if (strcmp(s->name, STREAM_LATER) == 0)
-        s->max_later = later ? strtoll(later, NULL, 10) : LATER_MAX_DEFAULT;
+        s->max_later = later ? strtoll(later, NULL, 10) : STREAM_INFO_MAX_LATER;
     read_cluster(v, s, json_object_get(info, "cluster"));
 }
 

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "bus/connect.h"
 #include "bus/provision.h"
@@ -237,7 +238,7 @@ static int start_server(struct up *u)
     if (!server_args(u) || !child_start(c))
         return say(CLI_FAILED, "%s cannot be started", c->path);
     snprintf(path, sizeof(path), "%s/nats-server_%d.ports", u->store, (int)c->pid);
-    int64_t deadline_ms = up_now_ms() + START_TIMEOUT_MS;
+    int64_t deadline_ms = clock_now_ms() + START_TIMEOUT_MS;
     int port = 0;
     while (!u->stop && !(port = read_ports_file(path))) {
         if (!c->pid) {
@@ -245,7 +246,7 @@ static int start_server(struct up *u)
                        "nats-server (%s, version %s) ended while starting; its log says why",
                        c->path, version);
         }
-        if (up_now_ms() > deadline_ms) {
+        if (clock_now_ms() > deadline_ms) {
             return say(CLI_FAILED, "nats-server (%s) did not start within %d s", c->path,
                        START_TIMEOUT_MS / 1000);
         }
@@ -299,7 +300,7 @@ static void restart_due(struct up *u)
 {
     for (int i = 0; i < CHILDREN; i++) {
         struct child *c = &u->children[i];
-        if (c->pid || !c->restart_ms || c->restart_ms > up_now_ms())
+        if (c->pid || !c->restart_ms || c->restart_ms > clock_now_ms())
             continue;
         if (i == SERVER)
             child_start(c);
@@ -332,12 +333,12 @@ static void check_health(struct up *u)
 
 static int wait_ready(struct up *u)
 {
-    int64_t deadline_ms = up_now_ms() + START_TIMEOUT_MS;
+    int64_t deadline_ms = clock_now_ms() + START_TIMEOUT_MS;
     while (!u->stop) {
         check_health(u);
         if (u->ready)
             return CLI_OK;
-        if (up_now_ms() > deadline_ms)
+        if (clock_now_ms() > deadline_ms)
             return say(CLI_FAILED, "not ready after %d s: %s", START_TIMEOUT_MS / 1000, u->why);
         wait_tick(u, TICK_STARTING_MS);
         restart_due(u);

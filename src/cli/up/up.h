@@ -9,8 +9,6 @@
 
 #include "base/error.h"
 
-int64_t up_now_ms(void);
-
 /* ---- programs */
 
 /* A nats-server new enough: $AX_NATS_SERVER alone when set, else the first suitable of PATH and

@@ -10,19 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/up/up.h"
 
 #define BACKOFF_FIRST_MS 200
 #define BACKOFF_LAST_MS 10000
 #define HEALTHY_AFTER_MS 30000
-
-int64_t up_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
 
 void child_init(struct child *c, const char *name, int death_signal)
 {
@@ -85,7 +79,7 @@ bool child_start(struct child *c)
     pid_t pid = fork();
     if (pid == 0)
         become(c, parent);
-    c->started_ms = up_now_ms();
+    c->started_ms = clock_now_ms();
     c->restart_ms = 0;
     if (pid < 0) {
         log_error("cannot fork", "child=%s errno=%d", c->name, errno);
@@ -103,7 +97,7 @@ bool child_start(struct child *c)
 
 void child_died(struct child *c, int status)
 {
-    int64_t now_ms = up_now_ms();
+    int64_t now_ms = clock_now_ms();
     c->pid = 0;
     c->failures = now_ms - c->started_ms >= HEALTHY_AFTER_MS ? 0 : c->failures;
     int64_t wait_ms = BACKOFF_FIRST_MS << (c->failures < 10 ? c->failures : 10);
@@ -132,12 +126,12 @@ void children_stop(struct child **list, int count, int64_t grace_ms)
         if (list[i]->pid)
             kill(list[i]->pid, SIGTERM);
     }
-    int64_t kill_ms = up_now_ms() + grace_ms;
+    int64_t kill_ms = clock_now_ms() + grace_ms;
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     while (reap(list, count) > 0) {
-        int64_t left_ms = kill_ms - up_now_ms();
+        int64_t left_ms = kill_ms - clock_now_ms();
         if (left_ms <= 0) {
             for (int i = 0; i < count; i++) {
                 if (list[i]->pid) {
@@ -145,7 +139,7 @@ void children_stop(struct child **list, int count, int64_t grace_ms)
                     kill(list[i]->pid, SIGKILL);
                 }
             }
-            kill_ms = up_now_ms() + grace_ms;
+            kill_ms = clock_now_ms() + grace_ms;
             continue;
         }
         /* SIGCHLD is blocked, so one that came since reap() looked is still pending here. */

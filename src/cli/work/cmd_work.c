@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "bus/connect.h"
 #include "cli/cli.h"
@@ -83,7 +84,7 @@ static void start(struct work *w, natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    j->started_ms = work_now_ms();
+    j->started_ms = clock_now_ms();
     j->progress_ms = j->started_ms + w->progress_ms;
     j->next = w->jobs;
     w->jobs = j;
@@ -106,7 +107,7 @@ static void on_pull(struct work *w, struct mail *m)
     if (strncmp(subject, w->pull_inbox, n) == 0 && subject[n] == '.') {
         pulls_status(&w->pulls, strtoull(subject + n + 1, NULL, 10), m->msg);
         if (w->pulls.missing)
-            w->info_ms = work_now_ms() + INFO_MISSING_MS;
+            w->info_ms = clock_now_ms() + INFO_MISSING_MS;
     } else if (natsMsg_GetReply(m->msg)) {
         pulls_got(&w->pulls);
         if (w->stopping) {
@@ -172,7 +173,7 @@ static void on_info(struct work *w, natsMsg *msg)
         if (w->pulls.missing)
             log_info("consumer is there again", "pool=%s", w->pool);
         w->pulls.missing = false;
-        int64_t latest_ms = work_now_ms() + w->progress_ms;
+        int64_t latest_ms = clock_now_ms() + w->progress_ms;
         for (struct job *j = w->jobs; j; j = j->next)
             j->progress_ms = j->progress_ms > latest_ms ? latest_ms : j->progress_ms;
     } else if (json_integer_value(json_object_get(json_object_get(root, "error"), "code")) == 404) {
@@ -180,7 +181,7 @@ static void on_info(struct work *w, natsMsg *msg)
             log_warn("the pool's consumer is gone; waiting for it", "pool=%s", w->pool);
         w->pulls.missing = true;
         pulls_reset(&w->pulls);
-        w->info_ms = work_now_ms() + INFO_MISSING_MS;
+        w->info_ms = clock_now_ms() + INFO_MISSING_MS;
     }
     json_decref(root);
 }
@@ -247,7 +248,7 @@ static void ask_info(struct work *w)
     natsConnection_PublishRequest(w->nc, subject, reply, "", 0);
     snprintf(reply, sizeof(reply), "%s.stream", w->control_inbox);
     natsConnection_PublishRequest(w->nc, "$JS.API.STREAM.INFO." STREAM_WORK, reply, "", 0);
-    w->info_ms = work_now_ms() + (w->pulls.missing ? INFO_MISSING_MS : INFO_EVERY_MS);
+    w->info_ms = clock_now_ms() + (w->pulls.missing ? INFO_MISSING_MS : INFO_EVERY_MS);
 }
 
 static void finish(struct work *w, struct job *j, int status)
@@ -259,7 +260,7 @@ static void finish(struct work *w, struct job *j, int status)
         return;
     }
     receipts_send(&w->receipts, natsMsg_GetReply(j->msg), receipt);
-    reports_ended(&w->reports, receipt[1] == 'A', work_now_ms() - j->started_ms);
+    reports_ended(&w->reports, receipt[1] == 'A', clock_now_ms() - j->started_ms);
     if (receipt[1] == 'A')
         w->done++;
     else if (receipt[1] == 'T')
@@ -332,7 +333,7 @@ static void read_signals(struct work *w, int fd)
 
 static void check_timers(struct work *w)
 {
-    int64_t now_ms = work_now_ms();
+    int64_t now_ms = clock_now_ms();
     for (struct job *j = w->jobs; j; j = j->next) {
         if (j->kill_ms && j->kill_ms <= now_ms)
             job_kill(j);
@@ -378,7 +379,7 @@ static int wait_ms(const struct work *w)
         due_ms = !j->revoked && j->progress_ms < due_ms ? j->progress_ms : due_ms;
         due_ms = j->kill_ms && j->kill_ms < due_ms ? j->kill_ms : due_ms;
     }
-    int64_t left_ms = due_ms - work_now_ms();
+    int64_t left_ms = due_ms - clock_now_ms();
     return left_ms < 1 ? 1 : left_ms > 1000 ? 1000 : (int)left_ms;
 }
 
@@ -395,8 +396,8 @@ static int run(struct work *w, int signals)
         check_timers(w);
         if (w->stopping && w->running == 0) {
             if (!w->stop_by_ms)
-                w->stop_by_ms = work_now_ms() + STOP_RECEIPTS_MS;
-            if (w->receipts.count == 0 || w->stop_by_ms <= work_now_ms())
+                w->stop_by_ms = clock_now_ms() + STOP_RECEIPTS_MS;
+            if (w->receipts.count == 0 || w->stop_by_ms <= clock_now_ms())
                 break;
         }
         nfds_t n = 0;

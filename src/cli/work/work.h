@@ -13,8 +13,6 @@
 #include "task/names.h"
 #include "task/report.h"
 
-int64_t work_now_ms(void);
-
 /* ---- mailbox: what came, in order; fd is readable when there is something */
 
 enum mail_kind { MAIL_PULL, MAIL_CONTROL, MAIL_REVOKE, MAIL_STREAM_DELETED, MAIL_RECONNECTED };

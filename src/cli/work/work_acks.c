@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/work/work.h"
 
@@ -16,7 +17,7 @@ static void publish(struct receipts *r, struct receipt *one)
     snprintf(reply, sizeof(reply), "%s.ack.%" PRIu64, r->inbox, one->number);
     natsConnection_PublishRequest(r->nc, one->subject, reply, one->payload,
                                   (int)strlen(one->payload));
-    one->due_ms = work_now_ms() + REPEAT_MS;
+    one->due_ms = clock_now_ms() + REPEAT_MS;
 }
 
 void receipts_send(struct receipts *r, const char *ack_subject, const char *payload)
@@ -32,7 +33,7 @@ void receipts_send(struct receipts *r, const char *ack_subject, const char *payl
     one->subject = subject;
     snprintf(one->payload, sizeof(one->payload), "%s", payload);
     one->number = ++r->numbers;
-    one->give_up_ms = work_now_ms() + GIVE_UP_MS;
+    one->give_up_ms = clock_now_ms() + GIVE_UP_MS;
     one->next = r->first;
     r->first = one;
     r->count++;
@@ -60,7 +61,7 @@ void receipts_confirmed(struct receipts *r, uint64_t number)
 
 void receipts_repeat(struct receipts *r, bool all)
 {
-    int64_t now_ms = work_now_ms();
+    int64_t now_ms = clock_now_ms();
     for (struct receipt **at = &r->first; *at;) {
         struct receipt *one = *at;
         if (one->give_up_ms <= now_ms) {

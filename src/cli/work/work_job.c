@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bus/ack.h"
 #include "cli/work/work.h"
 #include "task/task.h"
@@ -201,7 +202,7 @@ void job_kill(struct job *j)
 void job_stop(struct job *j, int64_t grace_ms)
 {
     kill(-j->pid, SIGTERM);
-    j->kill_ms = work_now_ms() + grace_ms;
+    j->kill_ms = clock_now_ms() + grace_ms;
 }
 
 bool job_ended(struct job *j, int *status)

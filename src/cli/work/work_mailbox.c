@@ -1,16 +1,8 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/work/work.h"
-
-int64_t work_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
 
 bool mailbox_init(struct mailbox *box)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/stored.h"
 #include "cli/work/work.h"
@@ -16,7 +17,7 @@ void pulls_want(struct pulls *p, int free, int step)
 {
     int more = free - p->asked;
     if (p->missing || more < 1 || (more < step && p->asked > 0) || p->open_count == PULLS_MAX ||
-        work_now_ms() < p->not_before_ms)
+        clock_now_ms() < p->not_before_ms)
         return;
     char reply[128], payload[64];
     uint64_t number = ++p->numbers;
@@ -25,12 +26,12 @@ void pulls_want(struct pulls *p, int free, int step)
              EXPIRES_MS * INT64_C(1000000));
     if (natsConnection_PublishRequest(p->nc, p->subject, reply, payload, (int)strlen(payload)) !=
         NATS_OK) {
-        p->not_before_ms = work_now_ms() + AFTER_REFUSAL_MS;
+        p->not_before_ms = clock_now_ms() + AFTER_REFUSAL_MS;
         return;
     }
     p->open[p->open_count].number = number;
     p->open[p->open_count].left = more;
-    p->open[p->open_count].due_ms = work_now_ms() + EXPIRES_MS + LAPSE_MS;
+    p->open[p->open_count].due_ms = clock_now_ms() + EXPIRES_MS + LAPSE_MS;
     p->open_count++;
     p->asked += more;
 }
@@ -73,7 +74,7 @@ void pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
     char buf[128];
     log_debug("pull refused", "status=%d text=%s", code,
               log_quote(text ? text : "", buf, sizeof(buf)));
-    p->not_before_ms = work_now_ms() + AFTER_REFUSAL_MS;
+    p->not_before_ms = clock_now_ms() + AFTER_REFUSAL_MS;
     if (code == 503 || (text && strcasestr(text, "deleted")))
         p->missing = true;
 }
@@ -81,7 +82,7 @@ void pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
 bool pulls_expire(struct pulls *p)
 {
     bool any = false;
-    while (p->open_count > 0 && p->open[0].due_ms <= work_now_ms()) {
+    while (p->open_count > 0 && p->open[0].due_ms <= clock_now_ms()) {
         p->asked -= p->open[0].left;
         close_at(p, 0);
         any = true;

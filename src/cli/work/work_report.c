@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/work/work.h"
 
 #define EVERY_MS 5000
@@ -54,14 +55,14 @@ static void send(struct reports *r, int busy, int capacity)
     natsMsg_Destroy(msg);
     r->errors = 0;
     r->finished = 0;
-    r->sent_ms = work_now_ms();
+    r->sent_ms = clock_now_ms();
     r->due_ms = r->sent_ms + EVERY_MS;
     r->was_idle = busy == 0;
 }
 
 void reports_tick(struct reports *r, int busy, int capacity)
 {
-    int64_t now_ms = work_now_ms();
+    int64_t now_ms = clock_now_ms();
     if ((busy == 0) != r->was_idle && r->due_ms > r->sent_ms + SOONEST_MS)
         r->due_ms = r->sent_ms + SOONEST_MS;
     if (capacity == 0 || r->due_ms <= now_ms)

@@ -8,8 +8,6 @@
 
 #include "bus/stream_info.h"
 
-#define LATER_MAX_DEFAULT 1000000
-
 struct later {
     uint64_t messages; /* as last heard, plus what was added since */
     int64_t max;
@@ -17,13 +15,13 @@ struct later {
 
 static inline void later_init(struct later *l)
 {
-    *l = (struct later){.max = LATER_MAX_DEFAULT};
+    *l = (struct later){.max = STREAM_INFO_MAX_LATER};
 }
 
 static inline void later_learn(struct later *l, const struct stream_info *info)
 {
     l->messages = info->messages;
-    l->max = info->max_later >= 0 ? info->max_later : LATER_MAX_DEFAULT;
+    l->max = info->max_later >= 0 ? info->max_later : STREAM_INFO_MAX_LATER;
 }
 
 static inline bool later_is_full(const struct later *l)

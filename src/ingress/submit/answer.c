@@ -1,10 +1,12 @@
 #include "ingress/submit/answer.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "task/header.h"
 
 void verdict_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
@@ -17,31 +19,13 @@ void verdict_error(struct verdict *v, int code, int err_code, int64_t retry_afte
     va_end(args);
 }
 
-/* Length of the well-formed UTF-8 character at s (0: none). */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80                   ? 1
-               : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
-               : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
-               : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
-                                             : 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return n;
-}
-
 /* text as the inside of a JSON string; cut at a character's border when cap is reached. */
 static void escape(const char *text, char *out, size_t cap)
 {
     size_t used = 0;
-    for (const unsigned char *s = (const unsigned char *)text; *s != '\0' && used + 5 < cap;) {
-        size_t n = utf8_length(s);
-        if (n == 0 || *s < 0x20 || *s == 0x7F) {
+    for (const char *s = text; *s != '\0' && used + 5 < cap;) {
+        size_t n = utf8_length(s, strnlen(s, 4));
+        if (n == 0 || iscntrl((unsigned char)*s)) {
             out[used++] = '?';
             s++;
             continue;
