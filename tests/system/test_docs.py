@@ -96,7 +96,11 @@ def check_commands():
     same("command", commands, "docs/cli.md's list", ticked(rows(docs["docs/cli.md"], "command"), r"ax ([a-z]+)"))
     for command in commands:
         text = section("docs/cli.md", f"ax {command}")
-        same(f"flag of ax {command}", flags_of[command], f"docs/cli.md, ax {command}", ticked(rows(text, "flag"), LONG))
+        documented = ticked(rows(text, "flag"), LONG)
+        if flags_of[command] or documented:
+            same(f"flag of ax {command}", flags_of[command], f"docs/cli.md, ax {command}", documented)
+        if not text.strip():
+            failures.append(f"docs/cli.md, ax {command}, says nothing")
     table = section("docs/cli.md", "Common flags")
     same("flag", common, "docs/cli.md, Common flags", ticked(rows(table, "flag"), LONG))
     for name in ("ax-ingress", "ax-dispatch"):
@@ -167,6 +171,10 @@ def check_settings():
                 failures.append(f"docs/tuning.md: range of {name} is {cells[0]}, in the code {least} to {most}")
             if "burst" not in name and cells[1] != shown(kind, standard):
                 failures.append(f"docs/tuning.md: default of {name} is {cells[1]}, in the code {standard}")
+    users = sources("src/ingress/**/*.c", "src/dispatch/**/*.c", "src/task/settings.c")
+    for field in re.findall(r"X\((\w+),", table):
+        if not re.search(rf"(?:->|\.){field}\b", users):
+            failures.append(f"pool setting {field} is a row of src/task/settings.h, and nothing acts on it")
     same("pool setting", names, "docs/tuning.md's table", ticked(rows(docs["docs/tuning.md"], "pool setting"), r"^[a-z_]+$"))
     pool = section("docs/cli.md", "ax pool")
     same("pool setting", names, "docs/cli.md, ax pool",
@@ -201,6 +209,10 @@ def check_headers():
     same("protobuf field", [member for _, member, _ in given] + ["headers"],
          "docs/protocol.md, Headers, fields and limits", ticked(
              [line.split("|")[2] for line in limits.splitlines() if line.startswith("|")], r"^[a-z_]+$"))
+    users = sources("src/ingress/**/*.c", "src/dispatch/**/*.c", "src/task/task_submit.c")
+    for row in re.findall(r"GIVEN\(\w+, \w+, (\w+),", table):
+        if not re.search(rf"(?:->|\.){row}\b", users):
+            failures.append(f"header field {row} is a row of src/task/header_table.h, and nothing acts on it")
     carried = re.search(r"^All stages carry (.*?)\n\n", docs["docs/protocol.md"] + "\n\n", re.M | re.S)[1]
     for i, stages in [(i, stages) for i, _, stages in given] + own:
         if stages == "EVERYWHERE" and f"`{constants[i]}`" not in carried:
