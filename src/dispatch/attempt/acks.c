@@ -1,12 +1,13 @@
-/* What workers say: receipts on their way to the runs they are for, early ones, late ones
- * (rule 5). */
+#include "dispatch/attempt/acks.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/log.h"
-#include "dispatch/attempt/ending.h"
-#include "dispatch/attempt/verify.h"
+#include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "task/unrecorded.h"
@@ -17,6 +18,8 @@
 
 static void keep_pending(struct pool *p, uint64_t w, const struct ack_payload *a)
 {
+    if (a->kind == ACK_PROGRESS || a->kind == ACK_UNKNOWN)
+        return;
     struct pending_ack *e = NULL;
     HASH_FIND(hh, p->acks.pending, &w, sizeof(w), e);
     if (e == NULL) {
@@ -35,102 +38,216 @@ static void keep_pending(struct pool *p, uint64_t w, const struct ack_payload *a
     e->payload.next = NULL;
 }
 
-static bool honour_superseded(struct pool *p, uint64_t w, const struct ack_payload *a)
+/* ---- acks that are not recorded yet */
+
+static void remember_unrecorded(struct pool *p, const char *id, uint32_t attempt, uint64_t fence)
 {
-    struct superseded_ack *l = NULL;
-    HASH_FIND(hh, p->acks.superseded, &w, sizeof(w), l);
-    if (l == NULL)
+    struct unrecorded_ack *u = NULL;
+    HASH_FIND_STR(p->acks.unrecorded, id, u);
+    if (u == NULL) {
+        if (HASH_COUNT(p->acks.unrecorded) >= SUPERSEDED_MAX) {
+            struct unrecorded_ack *oldest = p->acks.unrecorded;
+            HASH_DEL(p->acks.unrecorded, oldest);
+            free(oldest);
+        }
+        u = calloc(1, sizeof(*u));
+        if (u == NULL)
+            return; /* the record alone will tell */
+        snprintf(u->id, sizeof(u->id), "%s", id);
+        HASH_ADD_STR(p->acks.unrecorded, id, u);
+    }
+    u->attempt = attempt;
+    u->work_seq = fence;
+    u->heard_ns = loop_now_ns(p->dispatch->loop);
+}
+
+const struct unrecorded_ack *acks_find_unrecorded(const struct pool *p, const char *id)
+{
+    struct unrecorded_ack *u = NULL;
+    HASH_FIND_STR(p->acks.unrecorded, id, u);
+    bool fresh = u != NULL && loop_now_ns(p->dispatch->loop) - u->heard_ns < UNRECORDED_KEEP_NS;
+    return fresh ? u : NULL;
+}
+
+/* ---- rule 5: acks of superseded attempts ---- */
+
+static void on_honoured(void *arg, const struct answer *answer)
+{
+    struct pool *p = arg;
+    FAULT("late.record.after");
+    if (answer->err == AX_OK)
+        metric_add(p->count.superseded_acks, 1);
+}
+
+/* An ack of a superseded attempt is honoured: it is recorded, and the retry is dropped before its
+ * start. */
+static void honour(struct pool *p, const struct superseded_ack *s)
+{
+    struct dispatch *d = p->dispatch;
+    pool_stats_heard_late(p, s);
+    /* First: the retry may be about to start. */
+    filter_add(d->done.filter, s->id, strlen(s->id), clock_ax_ns(&d->clock));
+    remember_unrecorded(p, s->id, s->attempt, s->work_seq);
+    FAULT("late.record.before");
+    record_writer_write(p, RECORD_DONE, s->id, s->attempt, s->work_seq, on_honoured, p);
+    log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, s->id, p->name, s->work_seq);
+}
+
+static bool honour_superseded(struct pool *p, uint64_t work_seq, const struct ack_payload *ack)
+{
+    struct superseded_ack *s = NULL;
+    HASH_FIND(hh, p->acks.superseded, &work_seq, sizeof(work_seq), s);
+    if (s == NULL)
         return false;
-    if (a->kind == ACK_ACK || a->kind == ACK_NEXT) {
-        pool_stats_heard_late(p, l);
-        acks_honour(p, l);
-        HASH_DEL(p->acks.superseded, l);
-        free(l);
+    if (ack->kind == ACK_ACK || ack->kind == ACK_NEXT) {
+        honour(p, s);
+        HASH_DEL(p->acks.superseded, s);
+        free(s);
     }
     return true;
 }
 
-static void honour_ending(struct pool *p, struct attempt *r)
+static struct superseded_ack superseded(const struct attempt *a)
 {
-    r->end.done_late = true;
-    struct superseded_ack l = {.work_seq = r->hand_off.seq,
-                               .attempt = r->task.attempt,
-                               .handed_ns = r->hand_off.at_ns,
-                               .heard_ns = r->hand_off.heard_ns};
-    snprintf(l.id, sizeof(l.id), "%s", r->task.id);
-    pool_stats_heard_late(p, &l);
-    acks_honour(p, &l);
+    struct superseded_ack s = {.work_seq = a->hand_off.seq,
+                               .attempt = a->task.attempt,
+                               .handed_ns = a->hand_off.at_ns,
+                               .heard_ns = a->hand_off.heard_ns};
+    snprintf(s.id, sizeof(s.id), "%s", a->task.id);
+    return s;
 }
 
-static void receive(struct attempt *r, const struct ack_payload *a)
+void acks_honour_ending(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    struct superseded_ack s = superseded(a);
+    a->end.done_late = true;
+    honour(a->pool, &s);
+}
+
+void acks_supersede(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    struct pool *p = a->pool;
+    struct superseded_ack *s = NULL, now = superseded(a);
+    HASH_FIND(hh, p->acks.superseded, &now.work_seq, sizeof(now.work_seq), s);
+    if (s != NULL || now.work_seq == 0)
+        return;
+    if (HASH_COUNT(p->acks.superseded) >= SUPERSEDED_MAX) {
+        struct superseded_ack *oldest = p->acks.superseded;
+        HASH_DEL(p->acks.superseded, oldest);
+        free(oldest);
+    }
+    s = malloc(sizeof(*s));
+    if (s == NULL)
+        return; /* one more ack unheard */
+    *s = now;
+    HASH_ADD(hh, p->acks.superseded, work_seq, sizeof(s->work_seq), s);
+}
+
+/* ---- acks on their way to their attempts ---- */
+
+static enum attempt_event event_of(enum ack_kind kind)
+{
+    switch (kind) {
+    case ACK_NAK:
+        return ATTEMPT_ON_NAK;
+    case ACK_TERM:
+        return ATTEMPT_ON_TERM;
+    case ACK_PROGRESS:
+        return ATTEMPT_ON_PROGRESS;
+    default:
+        return ATTEMPT_ON_ACK;
+    }
+}
+
+static void receive(struct attempt *a, const struct ack_payload *ack)
 {
     char why[300];
-    pool_stats_heard(r, a->kind);
-    adapt_receipt(r, a->kind);
-    switch (a->kind) {
-    case ACK_ACK:
-    case ACK_NEXT:
-        ending_finish(r);
-        break;
-    case ACK_NAK:
-        metric_add(r->pool->count.naks, 1);
-        ending_fail(r, "nak", a->delay_ms);
-        break;
-    case ACK_TERM:
-        snprintf(why, sizeof(why), "terminated%s%s", a->reason[0] != '\0' ? ": " : "", a->reason);
-        ending_bury(r, DEAD_TERMINATED, why);
-        break;
-    case ACK_PROGRESS:
-        r->hand_off.active_ns = loop_now_ns(r->pool->dispatch->loop);
-        attempt_renew(r);
-        break;
-    case ACK_UNKNOWN:
-        break;
+    struct attempt_news news = {.delay_ms = -1, .ack = ack};
+    if (ack->kind == ACK_UNKNOWN)
+        return;
+    if (a->state == ATTEMPT_RUNNING) {
+        pool_stats_heard(a, ack->kind);
+        adapt_receipt(a, ack->kind);
     }
+    if (ack->kind == ACK_NAK) {
+        news.end = END_FAILED;
+        news.dead = DEAD_FAILED;
+        news.reason = "nak";
+        news.delay_ms = ack->delay_ms;
+        news.count = a->pool->count.naks;
+    } else if (ack->kind == ACK_TERM) {
+        snprintf(why, sizeof(why), "terminated%s%s", ack->reason[0] != '\0' ? ": " : "",
+                 ack->reason);
+        news.end = END_BURIED;
+        news.dead = DEAD_TERMINATED;
+        news.reason = why;
+    } else if (ack->kind == ACK_PROGRESS && a->state == ATTEMPT_RUNNING) {
+        a->hand_off.active_ns = loop_now_ns(a->pool->dispatch->loop);
+    }
+    attempt_on(a, event_of(ack->kind), &news);
 }
 
-void acks_on_ack(struct pool *p, uint64_t w, int64_t stored_ns, const struct ack_payload *a)
+/* Nobody leads the pool here. Where this dispatcher handed the task out it knows whose ack this is:
+ * recorded, for the next leader. Else the ack is kept: this dispatcher may lead next, and find the
+ * hand-off still in AX_WORK (in a cluster it goes a while after its ack). */
+static void overhear(struct pool *p, uint64_t work_seq, const struct ack_payload *ack)
 {
-    struct attempt *r = NULL;
-    HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
+    if (!honour_superseded(p, work_seq, ack))
+        keep_pending(p, work_seq, ack);
+}
+
+void acks_on_ack(struct pool *p, uint64_t work_seq, int64_t stored_ns,
+                 const struct ack_payload *ack)
+{
     if (stored_ns < p->dispatch->work_epoch_ns)
         return; /* a worker still had it from an AX_WORK that was deleted */
-    if (!p->lead.led) {
-        /* We handed it out, and know whose ack this is: recorded, for whoever leads next. Else it
-         * is kept: we may lead next, and find the hand-off still in AX_WORK (in a cluster it goes a
-         * while after its ack). */
-        if (honour_superseded(p, w, a))
-            return;
-        if (a->kind != ACK_PROGRESS && a->kind != ACK_UNKNOWN)
-            keep_pending(p, w, a);
-        return;
-    }
-    if (r != NULL && r->state == ATTEMPT_RUNNING)
-        receive(r, a);
-    else if (r != NULL && r->state == ATTEMPT_ENDING && r->end.kind != END_DONE &&
-             (a->kind == ACK_ACK || a->kind == ACK_NEXT)) {
-        /* Superseded while the retry is being written: rule 5 */
-        honour_ending(p, r);
-    } else if (r == NULL && honour_superseded(p, w, a))
-        ;
-    else if (a->kind != ACK_PROGRESS && a->kind != ACK_UNKNOWN &&
-             (r == NULL || r->state == ATTEMPT_VERIFYING)) {
-        /* its PubAck is on the way, or a look is under way, or it is none of ours */
-        keep_pending(p, w, a);
-    }
-    pool_pump(p);
+    struct attempt *a = p->lead.led ? attempt_of_work(p, work_seq) : NULL;
+    if (a != NULL)
+        receive(a, ack);
+    else
+        overhear(p, work_seq, ack);
+    if (p->lead.led)
+        pool_pump(p);
 }
 
-void acks_take_pending(struct pool *p, struct attempt *r)
+static struct pending_ack *find_pending(const struct attempt *a)
 {
     struct pending_ack *e = NULL;
-    HASH_FIND(hh, p->acks.pending, &r->hand_off.seq, sizeof(r->hand_off.seq), e);
+    HASH_FIND(hh, a->pool->acks.pending, &a->hand_off.seq, sizeof(a->hand_off.seq), e);
+    return e;
+}
+
+bool acks_are_pending(const struct attempt *a)
+{
+    return find_pending(a) != NULL;
+}
+
+void acks_keep_pending(struct attempt *a, const struct attempt_news *news)
+{
+    keep_pending(a->pool, a->hand_off.seq, news->ack);
+}
+
+void acks_take_pending(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    struct pending_ack *e = find_pending(a);
     if (e == NULL)
         return;
-    HASH_DEL(p->acks.pending, e);
-    receive(r, &e->payload);
+    HASH_DEL(a->pool->acks.pending, e);
+    receive(a, &e->payload);
     free(e);
 }
+
+void acks_on_max_deliveries(struct pool *p, uint64_t work_seq)
+{
+    struct attempt *a = attempt_of_work(p, work_seq);
+    if (a != NULL)
+        attempt_on(a, ATTEMPT_ON_MAX_DELIVERIES, NULL);
+}
+
+/* ---- acks that are not recorded when the pool is given up */
 
 /* What the next leader must know: once servers were restarted AX_WORK may take the same hand-off as
  * new. */
@@ -139,7 +256,7 @@ struct told {
     size_t count;
 };
 
-static void tell(struct pool *p, struct told *t)
+static void publish(struct pool *p, struct told *t)
 {
     char subject[SUBJECT_MAX_CHARS];
     size_t bytes;
@@ -152,39 +269,37 @@ static void tell(struct pool *p, struct told *t)
     t->count = 0;
 }
 
-static void keep_ack(struct pool *p, const struct attempt *r, struct told *t)
+static void keep_ack(struct pool *p, const struct attempt *a, struct told *t)
 {
-    struct superseded_ack l = {.work_seq = r->hand_off.seq, .attempt = r->task.attempt};
-    snprintf(l.id, sizeof(l.id), "%s", r->task.id);
-    keep_pending(p, r->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
-    acks_remember_unrecorded(p, &l);
+    keep_pending(p, a->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
+    remember_unrecorded(p, a->task.id, a->end.attempt, a->end.fence);
     if (t == NULL)
         return;
-    struct unrecorded_attempt *a = &t->list[t->count++];
-    *a = (struct unrecorded_attempt){.attempt = l.attempt, .fence = l.work_seq};
-    snprintf(a->task, sizeof(a->task), "%s", l.id);
+    struct unrecorded_attempt *u = &t->list[t->count++];
+    *u = (struct unrecorded_attempt){.attempt = a->end.attempt, .fence = a->end.fence};
+    snprintf(u->task, sizeof(u->task), "%s", a->task.id);
     if (t->count == UNRECORDED_MAX)
-        tell(p, t);
+        publish(p, t);
 }
 
 void acks_keep(struct pool *p)
 {
-    struct told *t = calloc(1, sizeof(*t)); /* NULL: nobody is told, a hint less */
+    struct told *t = calloc(1, sizeof(*t)); /* NULL: the others are not told, a hint less */
     size_t kept = 0;
     for (int i = 0; i < p->queue_count; i++) {
-        for (struct attempt *r = p->queues[i]->attempts; r != NULL; r = r->by_seq.next) {
-            if (r->end.decided && r->end.kind == END_DONE) {
-                keep_ack(p, r, t);
+        for (struct attempt *a = p->queues[i]->attempts; a != NULL; a = a->by_seq.next) {
+            if (a->end.decided && a->end.kind == END_DONE && a->end.fence != 0) {
+                keep_ack(p, a, t);
                 kept++;
-            } else if (r->state != ATTEMPT_ENDING || r->end.kind != END_CANCELLED) {
-                acks_remember_superseded(p, r);
+            } else if (a->state != ATTEMPT_CANCELLING) {
+                acks_supersede(a, NULL);
             }
         }
     }
     if (kept > 0)
         log_info("acks not recorded yet, others told", "pool=%s acks=%zu", p->name, kept);
     if (t != NULL)
-        tell(p, t);
+        publish(p, t);
     free(t);
 }
 
@@ -194,36 +309,12 @@ void acks_on_unrecorded(struct pool *p, const void *data, size_t bytes)
     size_t count;
     if (unrecorded_unpack(&list, &count, data, bytes) != AX_OK)
         return;
-    for (size_t i = 0; i < count; i++) {
-        struct superseded_ack l = {.work_seq = list[i].fence, .attempt = list[i].attempt};
-        snprintf(l.id, sizeof(l.id), "%s", list[i].task);
-        acks_remember_unrecorded(p, &l);
-    }
+    for (size_t i = 0; i < count; i++)
+        remember_unrecorded(p, list[i].task, list[i].attempt, list[i].fence);
     free(list);
 }
 
-void acks_remember_superseded(struct pool *p, const struct attempt *r)
-{
-    struct superseded_ack *l = NULL;
-    uint64_t w = r->hand_off.seq;
-    HASH_FIND(hh, p->acks.superseded, &w, sizeof(w), l);
-    if (l != NULL || w == 0)
-        return;
-    if (HASH_COUNT(p->acks.superseded) >= SUPERSEDED_MAX) {
-        struct superseded_ack *oldest = p->acks.superseded;
-        HASH_DEL(p->acks.superseded, oldest);
-        free(oldest);
-    }
-    l = calloc(1, sizeof(*l));
-    if (l == NULL)
-        return; /* one more ack unheard */
-    l->work_seq = w;
-    l->attempt = r->task.attempt;
-    l->handed_ns = r->hand_off.at_ns;
-    l->heard_ns = r->hand_off.heard_ns;
-    snprintf(l->id, sizeof(l->id), "%s", r->task.id);
-    HASH_ADD(hh, p->acks.superseded, work_seq, sizeof(l->work_seq), l);
-}
+/* ---- forgetting */
 
 void acks_forget_task(struct pool *p, const char *id)
 {
@@ -234,48 +325,6 @@ void acks_forget_task(struct pool *p, const char *id)
             free(l);
         }
     }
-}
-
-void acks_remember_unrecorded(struct pool *p, const struct superseded_ack *l)
-{
-    struct unrecorded_ack *a = NULL;
-    HASH_FIND_STR(p->acks.unrecorded, l->id, a);
-    if (a == NULL) {
-        if (HASH_COUNT(p->acks.unrecorded) >= SUPERSEDED_MAX) {
-            struct unrecorded_ack *oldest = p->acks.unrecorded;
-            HASH_DEL(p->acks.unrecorded, oldest);
-            free(oldest);
-        }
-        a = calloc(1, sizeof(*a));
-        if (a == NULL)
-            return; /* the record alone will tell */
-        snprintf(a->id, sizeof(a->id), "%s", l->id);
-        HASH_ADD_STR(p->acks.unrecorded, id, a);
-    }
-    a->attempt = l->attempt;
-    a->work_seq = l->work_seq;
-    a->heard_ns = loop_now_ns(p->dispatch->loop);
-}
-
-bool acks_was_acked(struct pool *p, const char *id, uint32_t *attempt, uint64_t *work_seq)
-{
-    struct unrecorded_ack *a = NULL;
-    HASH_FIND_STR(p->acks.unrecorded, id, a);
-    if (a == NULL || loop_now_ns(p->dispatch->loop) - a->heard_ns >= UNRECORDED_KEEP_NS)
-        return false;
-    *attempt = a->attempt;
-    *work_seq = a->work_seq;
-    return true;
-}
-
-void acks_on_max_deliveries(struct pool *p, uint64_t w)
-{
-    struct attempt *r = NULL;
-    HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
-    if (r == NULL || r->state != ATTEMPT_RUNNING || r->end.decided)
-        return;
-    r->hand_off.active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
-    verify_start(r);
 }
 
 /* What was kept by sequence belongs to the stream that is gone. */

@@ -13,6 +13,7 @@
 #include "task/names.h"
 
 struct attempt;
+struct attempt_news;
 struct pool;
 
 /* Acks of hand-offs whose PubAck is still on its way, or heard while another dispatcher leads
@@ -48,29 +49,34 @@ struct pool_acks {
 };
 
 /* A worker's ack of any kind for AX_WORK sequence work_seq, which the server had stored at
- * stored_ns. */
-void acks_on_ack(struct pool *p, uint64_t work_seq, int64_t stored_ns, const struct ack_payload *a);
-/* The server gave up on w (max deliveries advisory): ack_wait has passed in silence, or the worker
- * said nak. */
+ * stored_ns. ack: borrowed. */
+void acks_on_ack(struct pool *p, uint64_t work_seq, int64_t stored_ns,
+                 const struct ack_payload *ack);
+/* The server gave up on a hand-off (max deliveries advisory): ack wait has passed in silence, or
+ * the worker said nak. */
 void acks_on_max_deliveries(struct pool *p, uint64_t work_seq);
-/* Remembers a superseded hand-off, so that its late ack is honoured (rule 5). */
-void acks_remember_superseded(struct pool *p, const struct attempt *r);
-void acks_honour(struct pool *p, const struct superseded_ack *l);
-/* Its retry is on its way, and may be looked up before the record is stored. */
-void acks_remember_unrecorded(struct pool *p, const struct superseded_ack *l);
-/* True: a late ack of this task was heard a moment ago, of this attempt. */
-bool acks_was_acked(struct pool *p, const char *id, uint32_t *attempt, uint64_t *work_seq);
+/* ax.acked.<pool>: another dispatcher gave the pool up, and had heard these. Borrowed. */
+void acks_on_unrecorded(struct pool *p, const void *data, size_t bytes);
+
+/* An ack of this attempt was heard before it could be handled. */
+bool acks_are_pending(const struct attempt *a);
+/* An ack of this task that was heard a moment ago and may not be recorded yet; NULL: none.
+ * Borrowed. */
+const struct unrecorded_ack *acks_find_unrecorded(const struct pool *p, const char *id);
+
+/* Actions of attempt_moves.h. acks_supersede's news may be NULL. */
+void acks_keep_pending(struct attempt *a, const struct attempt_news *news);
+void acks_take_pending(struct attempt *a, const struct attempt_news *news);
+void acks_honour_ending(struct attempt *a, const struct attempt_news *news);
+void acks_supersede(struct attempt *a, const struct attempt_news *news);
+
+/* The pool is given up: acks whose record is not stored yet are kept for the case that this
+ * dispatcher leads again, and told to the others; and what is with workers is remembered: an ack of
+ * it that is heard is recorded, whoever leads. */
+void acks_keep(struct pool *p);
 /* AX_WORK was recreated: what was kept by its sequences is void. */
 void acks_forget_sequences(struct pool *p);
 /* A task was cancelled: its key is free, and an ack of one of its attempts must not take it. */
 void acks_forget_task(struct pool *p, const char *id);
-/* The pool is given up: acks whose record was not stored yet are kept for the case that we lead
- * again, and told to the others; and what is with workers is remembered: an ack of it that we hear
- * is recorded, whoever leads. */
-void acks_keep(struct pool *p);
-/* ax.acked.<pool>: another dispatcher gave the pool up, and had heard these. */
-void acks_on_unrecorded(struct pool *p, const void *data, size_t bytes);
-/* A hand-off got its sequence, or was adopted: was its receipt heard before? */
-void acks_take_pending(struct pool *p, struct attempt *r);
 
 #endif

@@ -12,7 +12,7 @@
 #include "bus/consumer_info.h"
 #include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt.h"
-#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
@@ -114,44 +114,26 @@ static void finish(struct adoption *a)
     pool_pump(p);
 }
 
-static void on_removed(void *arg, const struct answer *a)
-{
-    (void)arg;
-    (void)a; /* what stays is swept at the next start */
-    FAULT("sweep.remove.after");
-}
-
-static void sweep(struct pool *p, struct attempt *r)
-{
-    char body[64];
-    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
-                     r->hand_off.seq);
-    FAULT("sweep.remove.before");
-    pipeline_request(p->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,
-                     (size_t)n, WAIT_MS, on_removed, NULL);
-    acks_remember_superseded(p, r);
-    attempt_vanished(r);
-}
-
 static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct check *c = arg;
     struct adoption *a = c->adoption;
     struct pool *p = a->pool;
-    struct attempt *r = NULL;
     a->pending--;
     if (a->stopped) {
         free(c);
         release(a);
         return;
     }
-    HASH_FIND(by_work, p->by_work, &c->work_seq, sizeof(c->work_seq), r);
-    /* It may have ended meanwhile by a receipt: then there is nothing to sweep. */
-    if (r != NULL && r->state == ATTEMPT_RUNNING &&
-        (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)))
-        sweep(p, r);
-    else if (r != NULL && r->state == ATTEMPT_RUNNING && err == AX_OK)
-        acks_take_pending(p, r); /* heard while nobody led */
+    /* It may have ended meanwhile by an ack, or be verified already. */
+    struct attempt *found_one = attempt_of_work(p, c->work_seq);
+    bool running = found_one != NULL && found_one->state == ATTEMPT_RUNNING;
+    bool gone = err == AX_E_NOT_FOUND ||
+                (err == AX_OK && running && found->time_ns != found_one->stored_ns);
+    if (running && gone)
+        attempt_on(found_one, ATTEMPT_ON_QUEUE_GONE, NULL);
+    else if (running && err == AX_OK)
+        attempt_on(found_one, ATTEMPT_ON_QUEUE_THERE, NULL);
     free(c);
     check_more(a);
 }
@@ -162,9 +144,8 @@ static void check_more(void *arg)
     struct adoption *a = arg;
     struct pool *p = a->pool;
     while (a->next < a->count && a->pending < 64) {
-        struct attempt *r = NULL;
         uint64_t w = a->seqs[a->next];
-        HASH_FIND(by_work, p->by_work, &w, sizeof(w), r);
+        struct attempt *r = attempt_of_work(p, w);
         struct check *c = r != NULL ? malloc(sizeof(*c)) : NULL;
         if (c != NULL) {
             *c = (struct check){a, w};
@@ -202,10 +183,8 @@ static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_n
     (void)msg;
     struct adoption *a = arg;
     struct queue *q = a->pool->queues[a->queue];
-    struct attempt *r = NULL;
     char ack[SUBJECT_MAX_CHARS];
-    HASH_FIND(by_seq, q->attempts, &seq, sizeof(seq), r);
-    if (r != NULL)
+    if (attempt_of_message(q, seq) != NULL)
         return;
     /* The server goes by the stream's sequence; consumer sequence 1 is within its bounds check only
      * while nothing was acked, so the highest delivered one is named. */
@@ -277,7 +256,6 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     struct ack_subject lease;
     struct task t = {0};
     const char *value = NULL;
-    struct attempt *known = NULL;
     clock_learn(&p->dispatch->clock, time_ns);
     if (!name_parse_task_subject(subject, &s) ||
         natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK || !ack_parse_subject(value, &lease)) {
@@ -290,14 +268,14 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
                  lease.stream, seq);
         return;
     }
-    HASH_FIND(by_seq, q->attempts, &lease.stream_seq, sizeof(lease.stream_seq), known);
-    if (known != NULL || task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
+    if (attempt_of_message(q, lease.stream_seq) != NULL ||
+        task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
     struct attempt *r = attempt_adopt(q, &t, value, lease.stream_seq, lease.timestamp_ns, seq);
     if (r != NULL) {
         int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
         r->hand_off.at_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
-        ending_limit(r, ran_ns / 1000000);
+        hand_off_limit(r, ran_ns / 1000000);
         FAULT("adopt.renew.before");
         attempt_renew(r);
         FAULT_SENT("adopt.renew.after", p->dispatch->wire);

@@ -1,7 +1,7 @@
-/* A run: one queue message, that is one attempt of a task, from the moment the dispatcher holds its
- * lease to the moment it is ended (docs/design.md). The steps of its life, and the rules that keep
- * it safe, are in hand_off.c, ending.c and look.c; each rule of docs/design.md is named where it is
- * kept. Loop lock. */
+/* An attempt: one queue message, from the moment the dispatcher holds its lease to the moment it is
+ * ended (docs/design/hand-off.md). Its life is the table in attempt_moves.h; attempt_on takes one
+ * move of it. What the moves do is in hand_off.c (to its start), verify.c (what has become of it)
+ * and ending.c (from its end on). Everything here: loop's lock held. */
 #ifndef AX_DISPATCH_ATTEMPT_ATTEMPT_H
 #define AX_DISPATCH_ATTEMPT_ATTEMPT_H
 
@@ -10,31 +10,25 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "bus/ack.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
+#include "dispatch/attempt/attempt_moves.h"
 #include "dispatch/attempt/dead_reason.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/pool/demand.h"
 #include "task/task.h"
 
+struct attempt;
+struct consumer_info;
 struct dispatch;
 struct group;
 struct group_queue;
 struct order_slot;
 struct pool;
 struct queue;
-
-enum attempt_state {
-    ATTEMPT_STAGED,    /* held, waiting for demand, a token and its turn */
-    ATTEMPT_CHECKING,  /* the filter said maybe: AX_DONE is being read */
-    ATTEMPT_HANDING,   /* published to AX_WORK, no word yet */
-    ATTEMPT_RUNNING,   /* in AX_WORK, waiting for the worker's receipt */
-    ATTEMPT_VERIFYING, /* the lease came back, or a repeat was answered: AX_WORK is being looked at
-                        */
-    /* the next state is being written (record, retry, dead letter), then the queue message acked */
-    ATTEMPT_ENDING,
-    ATTEMPT_LOST, /* AX_WORK was recreated: waits for its queue message to come again */
-};
+struct record;
+struct stream_info;
 
 enum attempt_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED, END_CANCELLED };
 
@@ -64,19 +58,38 @@ struct attempt_hand_off {
 /* How it ends, kept for the steps of ending. ending.c. */
 struct attempt_ending {
     enum attempt_end kind;
-    bool decided;         /* a step of it got no usable answer and is repeated, not judged anew */
-    bool next_attempt;    /* a retry was written */
+    bool decided;         /* kind holds, and is not judged anew */
+    bool written;         /* what follows (retry or dead letter) is stored */
+    bool next_attempt;    /* what follows is a retry */
     int64_t delay_ms;     /* before the next attempt; -1: the backoff decides */
     enum dead_reason why; /* of its dead letter, should it become one */
     char reason[256];     /* the same in words */
+    uint32_t attempt; /* END_DONE: what is recorded, with its fencing token: an earlier attempt */
+    uint64_t fence;   /* that was acked late, or this one */
     void (*cancelled)(void *arg, bool gone, bool done);
     void *cancel_arg;
     bool done_late; /* END_CANCELLED: the worker's ack was heard meanwhile */
 };
 
+/* The one question it has asked and awaits the answer of. attempt_ask.c. */
+struct attempt_ask {
+    bool pending;
+    union {
+        void (*answer)(struct attempt *a, const struct answer *answer);
+        void (*found)(struct attempt *a, ax_err err, const struct stored_msg *found);
+        void (*record)(struct attempt *a, ax_err err, const struct record *rec, uint64_t seq);
+        void (*consumer)(struct attempt *a, ax_err err, const struct consumer_info *info);
+        void (*stream)(struct attempt *a, ax_err err, const struct stream_info *info);
+        void (*caught_up)(struct attempt *a);
+        void (*termination)(struct attempt *a, bool known, const char *reason);
+    } cb;
+};
+
 /* Where it can be found. attempt.c; queue.c for prev and next. */
 struct attempt_links {
     bool in_work, in_id;
+    bool staged;                 /* in queue->staged, by prev and next */
+    struct attempt *prev, *next; /* of queue->staged, or of the pool's abandoned ones */
 };
 
 struct attempt {
@@ -94,51 +107,76 @@ struct attempt {
     struct attempt_hand_off hand_off;
     struct attempt_turn turn;
     struct attempt_ending end;
+    struct attempt_ask ask;
     struct attempt_links links;
-    struct attempt *prev, *next; /* queue->staged */
-    UT_hash_handle by_seq;       /* queue->attempts, by queue_seq */
-    UT_hash_handle by_work;      /* pool->by_work, by hand_off.seq */
-    UT_hash_handle by_id;        /* pool->by_id, by task.id */
-    bool abandoned; /* the pool is led by another: whatever is answered, nothing follows */
+    UT_hash_handle by_seq;  /* queue->attempts, by queue_seq */
+    UT_hash_handle by_work; /* pool->by_work, by hand_off.seq */
+    UT_hash_handle by_id;   /* pool->by_id, by task.id */
+    bool abandoned;         /* the pool is led by another: whatever is answered, nothing follows */
 };
 
-/* A new run for a queue message (taken). NULL: out of memory, msg destroyed, the lease will lapse.
- * r->reason is set when the message is no task: bury it, else stage it. */
-struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns);
-/* An attempt found in AX_WORK at start (rule 8). t: taken, whatever comes of it; its content is
- * dropped. lease: copied. NULL: out of memory. */
+/* What is known of an event. Borrowed for the call of attempt_on; zero what does not apply. */
+struct attempt_news {
+    enum attempt_end end;  /* where its end is decided: how, */
+    enum dead_reason dead; /* why, should it become a dead letter, */
+    const char *reason;    /* and in words, */
+    int64_t delay_ms;      /* the worker's wish for its next attempt; -1: none, */
+    uint32_t attempt;      /* END_DONE: what is to be recorded; 0: this attempt */
+    uint64_t fence;
+    struct metric *count; /* counted if the end is decided; NULL: nothing */
+    bool overload;        /* it ended without a word in time: pressure for an adaptive rate */
+    const char *why;      /* NO_ANSWER: which step got none */
+    struct task *task;    /* CONTENT: what was read; NULL: the attempt's own */
+    uint64_t seq;         /* STORED, DUPLICATE: sequence of the hand-off */
+    bool known;           /* STORED, PLACE_LEADS_ON: it was stored before the first try */
+    int64_t ns;           /* OTHER_STREAM: creation time of the AX_WORK that is there now */
+    const struct ack_payload *ack;
+    void (*cancelled)(void *arg, bool gone, bool done); /* CANCEL: told once how it went */
+    void *cancel_arg;
+};
+
+/* A new attempt for a queue message (taken): staged, or buried when it is no task. NULL: out of
+ * memory, msg destroyed, its lease will expire. */
+struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, int64_t stored_ns,
+                            bool redelivered);
+/* One found in AX_WORK on taking over (rule 8). t: read from the hand-off; taken, whatever comes of
+ * it. lease: ack subject of its queue message, copied. NULL: out of memory. */
 struct attempt *attempt_adopt(struct queue *q, struct task *t, const char *lease,
                               uint64_t queue_seq, int64_t stored_ns, uint64_t work_seq);
-/* Forgets the run and touches nothing outside. */
-void attempt_free(struct attempt *r);
-/* Somebody else has ended it, how we do not know: forgets it. */
-void attempt_vanished(struct attempt *r);
-/* An answer is on its way that will call back with this run. */
-bool attempt_awaits_answer(const struct attempt *r);
-/* The pool's lease is gone: forgets the run and touches nothing outside, now or, if an answer is
- * awaited, with that. */
-void attempt_abandon(struct attempt *r);
-/* First thing in every callback: true: the run was abandoned and is gone now. */
-bool attempt_is_gone(struct attempt *r);
-bool attempt_is_abandoned(const void *run);
-/* The queue message was delivered again: newest lease; its content too where it is needed. msg
- * taken. */
-void attempt_set_lease(struct attempt *r, const char *ack_subject);
-/* Lets go of the content once the hand-off is stored, or to be read again when it is its turn. */
-void attempt_drop_content(struct attempt *r);
-/* The run has a hand-off with this sequence. */
-void attempt_set_work(struct attempt *r, uint64_t work_seq);
-/* Its token is used, or given back: it waits for no answer any more. */
-void attempt_use_token(struct attempt *r);
-/* No longer occupies a place among the pool's un-acked tasks. */
-void attempt_uncount(struct attempt *r);
-/* Its AX_WORK was recreated: asks for the queue message again, which will be handed off anew. */
-void attempt_lose(struct attempt *r);
-/* "<id>.<stream>.<seq>.<stored ns><suffix>": the queue message's identity as a Nats-Msg-Id.
- * out[256]. */
-void attempt_identity(const struct attempt *r, const char *suffix, char *out);
 
+/* Takes the move for this event: the one way in which an attempt changes its state. news may be
+ * NULL. The attempt may be forgotten afterwards. An event that is not legal in its state is logged
+ * and changes nothing. */
+void attempt_on(struct attempt *a, enum attempt_event event, const struct attempt_news *news);
+/* This event is legal now. Asks for the facts that decide. */
+bool attempt_may(const struct attempt *a, enum attempt_event event);
+
+/* The attempt of this pool with this hand-off; of this task; of this queue message. NULL: none. */
+struct attempt *attempt_of_work(const struct pool *p, uint64_t work_seq);
+struct attempt *attempt_of_task(const struct pool *p, const char *id);
+struct attempt *attempt_of_message(const struct queue *q, uint64_t queue_seq);
+
+/* Forgets it and touches nothing outside this process. */
+void attempt_forget(struct attempt *a);
+/* The pool is not led any more: forgets it and touches nothing outside, now or, if an answer is
+ * awaited, with that. */
+void attempt_abandon(struct attempt *a);
+bool attempt_is_abandoned(const void *attempt);
+
+/* The newest ack subject of its queue message (copied). */
+void attempt_set_lease(struct attempt *a, const char *ack_subject);
 /* In-progress on the queue message. */
-void attempt_renew(struct attempt *r);
+void attempt_renew(struct attempt *a);
+/* Lets go of the content: its hand-off is stored, or it is read again when it is its turn. */
+void attempt_drop_content(struct attempt *a);
+/* Its hand-off has this sequence; 0: it has none. */
+void attempt_set_work(struct attempt *a, uint64_t work_seq);
+/* Its token is used, or given back: it is not among the unanswered starts any more. */
+void attempt_use_token(struct attempt *a);
+/* It does not count as in flight any more. */
+void attempt_uncount(struct attempt *a);
+/* "<id>.<stream>.<seq>.<stored ns><suffix>": the queue message's identity as a Nats-Msg-Id. */
+#define ATTEMPT_IDENTITY_MAX 256
+void attempt_identity(const struct attempt *a, const char *suffix, char *out);
 
 #endif

@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/attempt/cancel.h"
-#include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
@@ -200,9 +199,7 @@ static void look_next(struct cancel *c)
         return;
     }
     if (c->place >= p->queue_count + OTHERS) {
-        struct attempt *r = NULL;
-        HASH_FIND(by_id, p->by_id, c->id, strlen(c->id), r);
-        if (c->found || c->came || r != NULL)
+        if (c->found || c->came || attempt_of_task(p, c->id) != NULL)
             again(c);
         else
             conclude(c);
@@ -222,7 +219,7 @@ static void look_next(struct cancel *c)
 
 /* ---- an attempt that we hold ---- */
 
-static void on_run_ended(void *arg, bool gone, bool done)
+static void on_attempt_ended(void *arg, bool gone, bool done)
 {
     struct cancel *c = arg;
     if (done)
@@ -236,13 +233,16 @@ static void on_run_ended(void *arg, bool gone, bool done)
 static void new_round(void *arg)
 {
     struct cancel *c = arg;
-    struct attempt *r = NULL;
-    HASH_FIND(by_id, c->pool->by_id, c->id, strlen(c->id), r);
-    if (r != NULL && (r->state == ATTEMPT_STAGED || r->state == ATTEMPT_RUNNING)) {
+    struct attempt *r = attempt_of_task(c->pool, c->id);
+    if (r != NULL && attempt_may(r, ATTEMPT_ON_CANCEL)) {
         c->was = r->hand_off.seq != 0 ? "running" : "queued";
         c->attempt = r->task.attempt;
         c->fence = r->hand_off.seq;
-        ending_cancel(r, on_run_ended, c);
+        attempt_on(r, ATTEMPT_ON_CANCEL,
+                   &(struct attempt_news){.end = END_CANCELLED,
+                                          .delay_ms = -1,
+                                          .cancelled = on_attempt_ended,
+                                          .cancel_arg = c});
     } else if (r != NULL) {
         again(c); /* a step is under way */
     } else {

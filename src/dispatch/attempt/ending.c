@@ -1,504 +1,367 @@
-/* How a run ends (the table of docs/design.md, "order of steps"): write the next state, wait for
- * the server's word, ack the queue message, and only then remove the hand-off. Every step may be
- * repeated: writes carry a message id made of the queue message's identity (rule 2). Where a step
- * gets no usable answer the run goes back to ATTEMPT_RUNNING and its lease is left to lapse; when
- * it comes back the steps are repeated. What was decided stays: a worker's word is not to be taken
- * for silence later on. */
+#include "dispatch/attempt/ending.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "dispatch/attempt/attempt.h"
-#include "dispatch/attempt/ending.h"
-#include "dispatch/attempt/record_writer.h"
+#include "dispatch/attempt/attempt_ask.h"
+#include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "task/backoff.h"
 #include "task/header.h"
 
-#define GET_WAIT_MS 5000
-#define ACK_WAIT_MS 5000
 #define DELETE_WAIT_MS 5000
 
-static void leave_to_lease(struct attempt *r, const char *step, const char *why)
+static void no_answer(struct attempt *a, const char *why)
 {
-    char buf[160];
-    log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s",
-             r->task.id, r->pool->name, step, log_quote(why, buf, sizeof(buf)));
-    r->state = ATTEMPT_RUNNING;
+    attempt_on(a, ATTEMPT_ON_NO_ANSWER, &(struct attempt_news){.why = why});
 }
 
-/* ---- finished: AX_DONE record, then the queue message ---- */
+/* ---- facts ---- */
 
-static void on_recorded(void *arg, const struct answer *a)
+/* A time-out is the worker's death, not the task's failure: it has a limit of its own. */
+static bool had_enough(const struct attempt *a, const struct task *t)
 {
-    struct attempt *r = arg;
-    struct pool *p = r->pool;
-    struct dispatch *d = p->dispatch;
-    if (attempt_is_gone(r))
-        return;
-    if (a->err != AX_OK) {
-        leave_to_lease(r, "record", a->description);
-        return;
-    }
-    metric_add(p->count.done, 1);
-    FAULT("finish.record.after");
-    /* if it is lost the message comes again and is dropped */
-    wire_publish(d->wire, r->lease.subject, "", 0);
-    FAULT_SENT("finish.ack.after", d->wire);
-    attempt_free(r);
+    const struct settings *s = &a->pool->settings;
+    if (a->end.kind == END_BURIED)
+        return true;
+    if (a->end.kind == END_TIMED_OUT)
+        return t->timeouts + 1 > s->max_timeouts;
+    int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
+    return (int64_t)t->attempt - t->timeouts > max_retry;
 }
 
-void ending_finish_as(struct attempt *r, uint32_t attempt, uint64_t work_seq)
+static const struct task *content(const struct attempt *a, const struct attempt_news *news)
 {
-    r->state = ATTEMPT_ENDING;
-    r->end.kind = END_DONE;
-    r->end.decided = r->hand_off.seq != 0; /* else it is handed off anew, and looked up once more */
-    attempt_uncount(r);
+    return news->task != NULL ? news->task : &a->task;
+}
+
+unsigned ending_facts(const struct attempt *a, unsigned needed, const struct attempt_news *news)
+{
+    unsigned facts = 0;
+#define FACT(name, holds)                             \
+    if ((needed & ATTEMPT_IS_##name) != 0 && (holds)) \
+        facts |= ATTEMPT_IS_##name;
+    FACT(DECIDED, a->end.decided)
+    FACT(DONE, a->end.decided && a->end.kind == END_DONE)
+    FACT(TIMED_OUT, a->end.kind == END_TIMED_OUT)
+    FACT(WRITTEN, a->end.written)
+    FACT(ENOUGH, had_enough(a, content(a, news)))
+#undef FACT
+    return facts;
+}
+
+/* ---- deciding ---- */
+
+void ending_decide(struct attempt *a, const struct attempt_news *news)
+{
+    struct pool *p = a->pool;
+    struct attempt_ending *e = &a->end;
+    e->kind = news->end;
+    e->decided = true;
+    e->written = false;
+    e->delay_ms = news->delay_ms;
+    e->why = news->dead;
+    snprintf(e->reason, sizeof(e->reason), "%s", news->reason != NULL ? news->reason : "");
+    e->attempt = news->attempt != 0 ? news->attempt : a->task.attempt;
+    e->fence = news->attempt != 0 ? news->fence : a->hand_off.seq;
+    e->cancelled = news->cancelled;
+    e->cancel_arg = news->cancel_arg;
+    if (news->count != NULL)
+        metric_add(news->count, 1);
+    if (news->overload)
+        adapt_timed_out(p);
+    attempt_uncount(a);
+    pool_pump(p);
+}
+
+/* Whatever comes next has at least this token. */
+void ending_revoke(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    if (a->hand_off.seq == 0)
+        return;
+    FAULT("ending.revoke.before");
+    hand_off_revoke(a, a->hand_off.seq + 1);
+    FAULT_SENT("ending.revoke.after", a->pool->dispatch->wire);
+}
+
+/* ---- done: the record, then the queue message ---- */
+
+static void on_recorded(struct attempt *a, const struct answer *answer)
+{
+    if (answer->err == AX_OK)
+        attempt_on(a, ATTEMPT_ON_RECORDED, NULL);
+    else
+        no_answer(a, answer->err == AX_E_SERVER ? answer->description : ax_err_text(answer->err));
+}
+
+void ending_record(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
     FAULT("finish.record.before");
-    ax_err err = record_writer_write_done(r->pool, r->task.id, attempt, work_seq, on_recorded, r);
-    if (err != AX_OK)
-        leave_to_lease(r, "record", ax_err_text(err));
+    if (!attempt_ask_recording(a, on_recorded))
+        no_answer(a, "out of memory");
 }
 
-void ending_finish(struct attempt *r)
+void ending_ack_done(struct attempt *a, const struct attempt_news *news)
 {
-    ending_finish_as(r, r->task.attempt, r->hand_off.seq);
+    (void)news;
+    struct dispatch *d = a->pool->dispatch;
+    metric_add(a->pool->count.done, 1);
+    FAULT("finish.record.after");
+    /* If it is lost the message is redelivered, and dropped. */
+    wire_publish(d->wire, a->lease.subject, "", 0);
+    FAULT_SENT("finish.ack.after", d->wire);
 }
 
-static void on_late_recorded(void *arg, const struct answer *a)
+/* Done before, or dead: the queue message only. */
+void ending_ack_dropped(struct attempt *a, const struct attempt_news *news)
 {
-    struct pool *p = arg;
-    FAULT("late.record.after");
-    if (a->err == AX_OK)
-        metric_add(p->count.superseded_acks, 1);
-}
-
-/* Rule 5: a late ack of a superseded attempt is honoured; the retry is dropped before its start. */
-void acks_honour(struct pool *p, const struct superseded_ack *l)
-{
-    struct dispatch *d = p->dispatch;
-    /* first: the retry may be about to start */
-    filter_add(d->done.filter, l->id, strlen(l->id), clock_ax_ns(&d->clock));
-    acks_remember_unrecorded(p, l);
-    FAULT("late.record.before");
-    record_writer_write(p, RECORD_DONE, l->id, l->attempt, l->work_seq, on_late_recorded, p);
-    log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, l->id, p->name, l->work_seq);
-}
-
-/* ---- done before: the queue message only ---- */
-
-void ending_drop(struct attempt *r)
-{
-    struct pool *p = r->pool;
-    metric_add(p->count.duplicates, 1);
+    (void)news;
+    struct dispatch *d = a->pool->dispatch;
+    metric_add(a->pool->count.duplicates, 1);
     FAULT("drop.ack.before");
-    wire_publish(p->dispatch->wire, r->lease.subject, "", 0);
-    FAULT_SENT("drop.ack.after", p->dispatch->wire);
-    attempt_free(r);
+    wire_publish(d->wire, a->lease.subject, "", 0);
+    FAULT_SENT("drop.ack.after", d->wire);
 }
 
 /* ---- failed: AX_LATER or AX_DEAD, then the queue message, then the hand-off ---- */
 
-static void on_removed(void *arg, const struct answer *a)
+static void on_content(struct attempt *a, ax_err err, const struct stored_msg *found)
 {
-    (void)arg;
-    (void)a; /* gone, or not there any more, or swept at the next start */
-    FAULT("ending.remove.after");
-}
-
-static void on_acked(void *arg, const struct answer *a)
-{
-    struct attempt *r = arg;
-    struct pool *p = r->pool;
-    struct dispatch *d = p->dispatch;
-    if (attempt_is_gone(r))
-        return;
-    FAULT_IF(r->end.kind == END_CANCELLED, "cancel.ack.after");
-    FAULT_IF(r->end.kind != END_CANCELLED, "ending.ack.after");
-    if (r->end.kind == END_CANCELLED)
-        r->end.cancelled(r->end.cancel_arg, a->err == AX_OK, r->end.done_late);
-    if (a->err != AX_OK) {
-        leave_to_lease(r, "ack", ax_err_text(a->err));
-        return;
-    }
-    /* Rule 1: only now, with the queue message gone, may the hand-off go. */
-    if (r->hand_off.seq != 0) {
-        char body[64];
-        int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
-                         r->hand_off.seq);
-        FAULT("ending.remove.before");
-        pipeline_request(d->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body, (size_t)n,
-                         DELETE_WAIT_MS, on_removed, NULL);
-        if (r->end.kind != END_CANCELLED) /* the key is free again: an ack must not take it */
-            acks_remember_superseded(p, r);
-    }
-    attempt_free(r);
-    pool_pump(p);
-}
-
-static void ack_queue(struct attempt *r)
-{
-    FAULT_IF(r->end.kind == END_CANCELLED, "cancel.ack.before");
-    FAULT_IF(r->end.kind != END_CANCELLED, "ending.ack.before");
-    if (pipeline_request(r->pool->dispatch->pipeline, r->lease.subject, "+ACK", 4, ACK_WAIT_MS,
-                         on_acked, r) != AX_OK)
-        on_acked(r, &(struct answer){.err = AX_E_BUSY});
-}
-
-static void start_failing(struct attempt *r);
-
-/* known: it had been written before this dispatcher's first try. */
-static void count_next(struct attempt *r, bool dead, bool known)
-{
-    if (dead && !known)
-        pool_stats_dead(r);
-    else if (!known)
-        metric_add(r->pool->count.retried, 1);
-}
-
-static bool is_own_next(const struct attempt *r, natsMsg *msg)
-{
-    const char *was = NULL;
-    char id[256];
-    attempt_identity(r, ".later", id);
-    return natsMsgHeader_Get(msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
-}
-
-/* The place of the retry is taken. By a copy of the task, or this very retry, it leads on just as
- * well; by a recurring task of the same key it does not: that makes other tasks. */
-static void on_place_looked(void *arg, ax_err err, const struct stored_msg *found)
-{
-    struct attempt *r = arg;
-    const char *cron = NULL;
-    if (attempt_is_gone(r))
-        return;
-    if (err != AX_OK) {
-        leave_to_lease(r, "next", ax_err_text(err)); /* gone meanwhile, or no word: once more */
-    } else if (natsMsgHeader_Get(found->msg, HDR_CRON, &cron) != NATS_OK) {
-        count_next(r, false, !is_own_next(r, found->msg)); /* ours: its answer was lost */
-        ack_queue(r);
-    } else {
-        snprintf(r->end.reason, sizeof(r->end.reason),
-                 "no place for its retry: a recurring task has the same key");
-        r->end.kind = END_BURIED;
-        r->end.why = DEAD_OTHER;
-        start_failing(r);
-    }
-}
-
-static void look_at_place(struct attempt *r)
-{
-    char subject[SUBJECT_MAX_CHARS];
-    name_subject(subject, "later", r->queue->priority, r->pool->name, r->task.id);
-    if (pipeline_get(r->pool->dispatch->pipeline, STREAM_LATER, subject, 0, GET_WAIT_MS,
-                     on_place_looked, r) != AX_OK)
-        leave_to_lease(r, "next", "pipeline full");
-}
-
-static void on_next_written(void *arg, const struct answer *a)
-{
-    struct attempt *r = arg;
-    if (attempt_is_gone(r))
-        return;
-    FAULT_IF(strcmp(a->stream, STREAM_DEAD) == 0, "dead.publish.after");
-    FAULT_IF(strcmp(a->stream, STREAM_LATER) == 0, "later.publish.after");
-    if (a->err == AX_OK) {
-        count_next(r, strcmp(a->stream, STREAM_DEAD) == 0, a->duplicate && a->tries == 1);
-        ack_queue(r);
-    } else if (a->err_code == JSERR_WRONG_LAST_SEQ)
-        look_at_place(r);
-    else
-        leave_to_lease(r, "next", a->description);
-}
-
-void ending_give_up(struct dispatch *d)
-{
-    pipeline_give_up(d->pipeline, on_next_written, attempt_is_abandoned);
-}
-
-static natsStatus set_headers(natsMsg *msg, const char *const pairs[][2], int n)
-{
-    natsStatus s = NATS_OK;
-    for (int i = 0; i < n && s == NATS_OK; i++)
-        s = header_set(msg, pairs[i][0], pairs[i][1]);
-    return s;
-}
-
-/* Builds and publishes the next state. t is read for the last time here. */
-static void write_next(struct attempt *r, struct task *t, bool dead, const char *why,
-                       int64_t delay_ms)
-{
-    struct pool *p = r->pool;
-    struct dispatch *d = p->dispatch;
-    char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], reply[PIPELINE_REPLY_MAX], id[256],
-        when[40], at[48];
-    natsMsg *msg = NULL;
-    if (pipeline_reserve(d->pipeline, reply) != AX_OK) {
-        leave_to_lease(r, "next", "pipeline full");
-        return;
-    }
-    attempt_identity(r, dead ? ".dead" : ".later", id);
-    clock_format_rfc3339(clock_ax_ns(&d->clock) + (dead ? 0 : delay_ms * 1000000), when);
-    snprintf(at, sizeof(at), "@at %s", when);
-    if (dead)
-        name_subject_dead(subject, p->name, t->id);
-    else
-        name_subject(subject, "later", t->priority, p->name, t->id);
-    name_subject(target, "due", t->priority, p->name, t->id);
-    if (task_to_msg(t, subject, reply, &msg) == AX_OK) {
-        const char *const for_dead[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
-        const char *const for_later[][2] = {{HDR_MSG_ID, id},
-                                            {HDR_EXPECT_SUBJECT_SEQ, "0"},
-                                            {HDR_SCHEDULE, at},
-                                            {HDR_SCHEDULE_TARGET, target}};
-        natsStatus s = dead ? set_headers(msg, for_dead, 3) : set_headers(msg, for_later, 4);
-        if (s != NATS_OK) {
-            natsMsg_Destroy(msg);
-            msg = NULL;
-        }
-    }
-    if (dead) /* another submission of it may be stored later, and must be looked up then */
-        filter_add(d->done.filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
-    r->end.next_attempt = !dead;
-    FAULT_IF(dead, "dead.publish.before");
-    FAULT_IF(!dead, "later.publish.before");
-    ax_err err = pipeline_publish(d->pipeline, reply, msg, 0, on_next_written, r);
-    if (err != AX_OK)
-        leave_to_lease(r, "next", ax_err_text(err));
-}
-
-/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the
- * task's failure: it has a limit of its own. */
-static bool had_enough(const struct attempt *r, const struct task *t, char *why, size_t cap)
-{
-    const struct settings *s = &r->pool->settings;
-    if (r->end.kind == END_BURIED) {
-        snprintf(why, cap, "%s", r->end.reason);
-        return true;
-    }
-    if (r->end.kind == END_TIMED_OUT) {
-        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, r->end.reason);
-        return t->timeouts + 1 > s->max_timeouts;
-    }
-    int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
-    int64_t failures = (int64_t)t->attempt - t->timeouts;
-    snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures, r->end.reason);
-    return failures > max_retry;
-}
-
-/* Retry or dead letter, by what has happened so far. A timeout is the worker's death, not the
- * task's failure: it has a limit of its own. */
-static void decide(struct attempt *r, struct task *t)
-{
-    struct pool *p = r->pool;
-    char why[400];
-    snprintf(t->priority, sizeof(t->priority), "%s", r->queue->priority);
-    snprintf(t->pool, sizeof(t->pool), "%s", p->name);
-    if (t != &r->task)
-        snprintf(t->id, sizeof(t->id), "%s", r->task.id);
-    if (had_enough(r, t, why, sizeof(why))) {
-        log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, p->name, t->attempt);
-        write_next(r, t, true, why, 0);
-        return;
-    }
-    int64_t delay = r->end.delay_ms;
-    if (delay < 0) {
-        int64_t base = t->backoff_ms > 0 ? t->backoff_ms : p->settings.backoff_ms;
-        delay = backoff_ms(t->attempt, base, p->settings.backoff_cap_ms,
-                           dispatch_random(p->dispatch));
-    }
-    if (r->end.kind == END_TIMED_OUT)
-        t->timeouts++;
-    t->attempt++;
-    write_next(r, t, false, why, delay);
-}
-
-static void on_content(void *arg, ax_err err, const struct stored_msg *found)
-{
-    struct attempt *r = arg;
-    struct pool *p = r->pool;
-    struct problem problem;
     struct task t = {0};
-    if (attempt_is_gone(r))
-        return;
-    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != r->stored_ns)) {
-        /* Rule 7: the queue message is gone too, somebody else ended it: forget it and touch
-         * nothing. */
-        attempt_vanished(r);
-        pool_pump(p);
+    if (err == AX_E_NOT_FOUND || (err == AX_OK && found->time_ns != a->stored_ns)) {
+        attempt_on(a, ATTEMPT_ON_QUEUE_GONE, NULL);
         return;
     }
     if (err == AX_OK)
-        err = task_from_stored_at(&t, found->subject, found->msg, &problem);
-    if (err != AX_OK)
-        leave_to_lease(r, "content", ax_err_text(err));
-    else
-        decide(r, &t);
+        err = task_from_stored_at(&t, found->subject, found->msg, NULL);
+    if (err == AX_OK) {
+        snprintf(t.priority, sizeof(t.priority), "%s", a->queue->priority);
+        snprintf(t.pool, sizeof(t.pool), "%s", a->pool->name);
+        snprintf(t.id, sizeof(t.id), "%s", a->task.id);
+        attempt_on(a, ATTEMPT_ON_CONTENT, &(struct attempt_news){.task = &t});
+    } else {
+        no_answer(a, ax_err_text(err));
+    }
     task_clear(&t);
 }
 
-static void read_content(struct attempt *r)
+void ending_read_content(struct attempt *a, const struct attempt_news *news)
 {
-    if (pipeline_get(r->pool->dispatch->pipeline, r->queue->stream, NULL, r->queue_seq, GET_WAIT_MS,
-                     on_content, r) != AX_OK)
-        leave_to_lease(r, "content", "pipeline full");
+    (void)news;
+    if (!attempt_ask_message(a, a->queue->stream, NULL, a->queue_seq, on_content))
+        no_answer(a, "pipeline full");
 }
 
-bool ending_is_dead_letter(const struct attempt *r, const struct stored_msg *found)
+static void on_written(struct attempt *a, const struct answer *answer)
 {
-    const char *was = NULL;
-    char id[256];
-    attempt_identity(r, ".dead", id);
-    return found != NULL && natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK &&
-           strcmp(was, id) == 0;
+    bool dead = a->state == ATTEMPT_WRITING_DEAD_LETTER;
+    FAULT_IF(answer->err == AX_OK && dead, "dead.publish.after");
+    FAULT_IF(answer->err == AX_OK && !dead, "later.publish.after");
+    if (answer->err == AX_OK) {
+        bool known = answer->duplicate && answer->tries == 1;
+        attempt_on(a, ATTEMPT_ON_STORED, &(struct attempt_news){.known = known});
+    } else if (!dead && answer->err_code == JSERR_WRONG_LAST_SEQ) {
+        attempt_on(a, ATTEMPT_ON_PLACE_TAKEN, NULL);
+    } else {
+        no_answer(a, answer->err == AX_E_SERVER ? answer->description : ax_err_text(answer->err));
+    }
 }
 
-void ending_was_buried(struct attempt *r)
+/* Publishes t under subject with these headers beside its own. */
+static void write_next(struct attempt *a, const struct task *t, const char *subject,
+                       const char *const headers[][2], int count)
 {
-    struct dispatch *d = r->pool->dispatch;
-    filter_add(d->done.filter, r->task.id, strlen(r->task.id), clock_ax_ns(&d->clock));
-    r->state = ATTEMPT_ENDING;
-    r->end.kind = END_BURIED;
-    attempt_uncount(r);
-    ack_queue(r);
-}
-
-static void on_dead_looked(void *arg, ax_err err, const struct stored_msg *found)
-{
-    struct attempt *r = arg;
-    if (attempt_is_gone(r))
-        return;
-    if (err != AX_OK && err != AX_E_NOT_FOUND)
-        leave_to_lease(r, "dead", ax_err_text(err));
-    else if (ending_is_dead_letter(r, found))
-        ending_was_buried(r);
-    else
-        read_content(r);
-}
-
-/* What looks like silence may be a failure for good that another dispatcher heard of: it wrote the
- * dead letter, and died before it acked the queue message. A retry beside it would be a second
- * end. */
-static void look_for_dead_letter(struct attempt *r)
-{
-    struct pool *p = r->pool;
-    char subject[SUBJECT_MAX_CHARS];
-    name_subject_dead(subject, p->name, r->task.id);
-    if (pipeline_get(p->dispatch->pipeline, STREAM_DEAD, subject, 0, GET_WAIT_MS, on_dead_looked,
-                     r) != AX_OK)
-        leave_to_lease(r, "dead", "pipeline full");
-}
-
-static void start_failing(struct attempt *r)
-{
-    r->state = ATTEMPT_ENDING;
-    r->end.decided = r->hand_off.seq != 0;
-    attempt_uncount(r);
-    if (r->msg != NULL)
-        decide(r, &r->task);
-    else if (r->end.kind == END_TIMED_OUT)
-        look_for_dead_letter(r);
-    else
-        read_content(r);
-}
-
-void ending_repeat(struct attempt *r)
-{
-    if (r->end.kind == END_DONE)
-        ending_finish(r);
-    else
-        start_failing(r);
-}
-
-void ending_fail(struct attempt *r, const char *why, int64_t delay_ms)
-{
-    snprintf(r->end.reason, sizeof(r->end.reason), "%s", why);
-    r->end.kind = END_FAILED;
-    r->end.why = DEAD_FAILED;
-    r->end.delay_ms = delay_ms;
-    start_failing(r);
-}
-
-void ending_revoke(const struct attempt *r, uint64_t fence)
-{
-    char subject[SUBJECT_MAX_CHARS], token[24];
-    snprintf(subject, sizeof(subject), "ax.revoke.%s.%s", r->pool->name, r->task.id);
-    int n = snprintf(token, sizeof(token), "%" PRIu64, fence);
-    wire_publish(r->pool->dispatch->wire, subject, token, (size_t)n);
-}
-
-/* Whatever comes next has at least this token. */
-static void revoke(struct attempt *r)
-{
-    FAULT("ending.revoke.before");
-    ending_revoke(r, r->hand_off.seq + 1);
-    FAULT_SENT("ending.revoke.after", r->pool->dispatch->wire);
-}
-
-void ending_time_out(struct attempt *r)
-{
-    metric_add(r->pool->count.timeouts, 1);
-    adapt_timed_out(r->pool);
-    snprintf(r->end.reason, sizeof(r->end.reason), "no receipt within ack wait");
-    revoke(r);
-    r->end.kind = END_TIMED_OUT;
-    r->end.why = DEAD_TIMED_OUT;
-    r->end.delay_ms = -1;
-    start_failing(r);
-}
-
-#define LIMIT_AGAIN_MS 100
-
-static void on_limit(void *arg)
-{
-    struct attempt *r = arg;
-    char took[48], why[120];
-    if (r->state == ATTEMPT_VERIFYING) { /* what the look finds goes first */
-        loop_timer_start(r->pool->dispatch->loop, &r->hand_off.limit, LIMIT_AGAIN_MS, on_limit, r);
+    char reply[PIPELINE_REPLY_MAX];
+    natsMsg *msg = NULL;
+    if (pipeline_reserve(a->pool->dispatch->pipeline, reply) != AX_OK) {
+        no_answer(a, "pipeline full");
         return;
     }
-    if (r->state != ATTEMPT_RUNNING || r->end.decided)
+    natsStatus s = task_to_msg(t, subject, reply, &msg) == AX_OK ? NATS_OK : NATS_NO_MEMORY;
+    for (int i = 0; i < count && s == NATS_OK; i++)
+        s = header_set(msg, headers[i][0], headers[i][1]);
+    if (s != NATS_OK) {
+        natsMsg_Destroy(msg);
+        msg = NULL;
+    }
+    FAULT_IF(a->state == ATTEMPT_WRITING_DEAD_LETTER, "dead.publish.before");
+    FAULT_IF(a->state == ATTEMPT_WRITING_RETRY, "later.publish.before");
+    ax_err err = attempt_ask_publish(a, reply, msg, on_written);
+    if (err != AX_OK)
+        no_answer(a, ax_err_text(err));
+}
+
+static int64_t delay_of_retry(const struct attempt *a, const struct task *t)
+{
+    const struct settings *s = &a->pool->settings;
+    if (a->end.delay_ms >= 0)
+        return a->end.delay_ms;
+    int64_t base_ms = t->backoff_ms > 0 ? t->backoff_ms : s->backoff_ms;
+    return backoff_ms(t->attempt, base_ms, s->backoff_cap_ms, dispatch_random(a->pool->dispatch));
+}
+
+void ending_write_retry(struct attempt *a, const struct attempt_news *news)
+{
+    struct task next = *content(a, news); /* what it points to stays with its owner */
+    struct dispatch *d = a->pool->dispatch;
+    char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX];
+    char at[48] = "@at ";
+    int64_t due_ns = clock_ax_ns(&d->clock) + delay_of_retry(a, &next) * 1000000;
+    next.timeouts += a->end.kind == END_TIMED_OUT;
+    next.attempt++;
+    name_subject(subject, "later", next.priority, next.pool, next.id);
+    name_subject(target, "due", next.priority, next.pool, next.id);
+    attempt_identity(a, ".later", id);
+    clock_format_rfc3339(due_ns, at + strlen(at));
+    const char *const headers[][2] = {{HDR_MSG_ID, id},
+                                      {HDR_EXPECT_SUBJECT_SEQ, "0"},
+                                      {HDR_SCHEDULE, at},
+                                      {HDR_SCHEDULE_TARGET, target}};
+    a->end.next_attempt = true;
+    write_next(a, &next, subject, headers, 4);
+}
+
+static void why_dead(const struct attempt *a, const struct task *t, char *why, size_t cap)
+{
+    if (a->end.kind == END_BURIED) {
+        snprintf(why, cap, "%s", a->end.reason);
+    } else if (a->end.kind == END_TIMED_OUT) {
+        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, a->end.reason);
+    } else {
+        snprintf(why, cap, "failed %" PRId64 " times, last: %s", (int64_t)t->attempt - t->timeouts,
+                 a->end.reason);
+    }
+}
+
+void ending_write_dead_letter(struct attempt *a, const struct attempt_news *news)
+{
+    const struct task *t = content(a, news);
+    struct dispatch *d = a->pool->dispatch;
+    char subject[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX], why[400], when[40];
+    log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, a->pool->name, t->attempt);
+    name_subject_dead(subject, a->pool->name, t->id);
+    attempt_identity(a, ".dead", id);
+    why_dead(a, t, why, sizeof(why));
+    clock_format_rfc3339(clock_ax_ns(&d->clock), when);
+    const char *const headers[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
+    /* Another submission of it may be stored later, and must be looked up then. */
+    filter_add(d->done.filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
+    a->end.next_attempt = false;
+    write_next(a, t, subject, headers, 3);
+}
+
+/* The place of the retry is taken. A copy of the task, or this very retry, leads on just as well; a
+ * recurring task of the same key does not: that makes other tasks. */
+static void on_place(struct attempt *a, ax_err err, const struct stored_msg *found)
+{
+    const char *cron = NULL, *was = NULL;
+    char id[ATTEMPT_IDENTITY_MAX];
+    if (err != AX_OK) {
+        no_answer(a, ax_err_text(err)); /* gone meanwhile, or no answer: once more */
         return;
-    revoke(r);
-    metric_add(r->pool->count.overran, 1);
-    adapt_timed_out(r->pool);
-    snprintf(why, sizeof(why), "ran longer than its timeout of %s",
-             clock_format_duration(r->task.timeout_ms, took));
-    ending_fail(r, why, -1);
-}
-
-void ending_limit(struct attempt *r, int64_t ran_ms)
-{
-    if (r->task.timeout_ms <= 0)
+    }
+    if (natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
+        const char *why = "no place for its retry: a recurring task has the same key";
+        attempt_on(a, ATTEMPT_ON_PLACE_RECURRING,
+                   &(struct attempt_news){
+                       .end = END_BURIED, .dead = DEAD_OTHER, .reason = why, .delay_ms = -1});
         return;
-    int64_t left_ms = r->task.timeout_ms - ran_ms;
-    loop_timer_start(r->pool->dispatch->loop, &r->hand_off.limit, left_ms > 0 ? left_ms : 0,
-                     on_limit, r);
+    }
+    attempt_identity(a, ".later", id);
+    bool own = natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
+    attempt_on(a, ATTEMPT_ON_PLACE_LEADS_ON, &(struct attempt_news){.known = !own});
 }
 
-void ending_bury(struct attempt *r, enum dead_reason why, const char *text)
+void ending_read_place(struct attempt *a, const struct attempt_news *news)
 {
-    if (text != r->end.reason)
-        snprintf(r->end.reason, sizeof(r->end.reason), "%s", text);
-    r->end.why = why;
-    r->end.kind = END_BURIED;
-    start_failing(r);
+    (void)news;
+    char subject[SUBJECT_MAX_CHARS];
+    name_subject(subject, "later", a->queue->priority, a->pool->name, a->task.id);
+    if (!attempt_ask_message(a, STREAM_LATER, subject, 0, on_place))
+        no_answer(a, "pipeline full");
 }
 
-void ending_cancel(struct attempt *r, void (*ended)(void *arg, bool gone, bool done), void *arg)
+void ending_count_next(struct attempt *a, const struct attempt_news *news)
 {
-    if (r->state == ATTEMPT_STAGED)
-        queue_unstage(r);
-    if (r->hand_off.seq != 0)
-        revoke(r);
-    r->state = ATTEMPT_ENDING;
-    r->end.kind = END_CANCELLED;
-    r->end.decided = false;
-    r->end.cancelled = ended;
-    r->end.cancel_arg = arg;
-    attempt_uncount(r);
-    ack_queue(r);
+    if (news->known)
+        return;
+    if (a->end.next_attempt)
+        metric_add(a->pool->count.retried, 1);
+    else
+        pool_stats_dead(a);
+}
+
+void ending_note_written(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    a->end.written = true;
+}
+
+/* ---- the queue message, then the hand-off ---- */
+
+static void on_released(struct attempt *a, const struct answer *answer)
+{
+    FAULT_IF(a->end.kind == END_CANCELLED, "cancel.ack.after");
+    FAULT_IF(a->end.kind != END_CANCELLED, "ending.ack.after");
+    if (answer->err == AX_OK)
+        attempt_on(a, ATTEMPT_ON_RELEASED, NULL);
+    else
+        no_answer(a, ax_err_text(answer->err));
+}
+
+void ending_release(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    FAULT_IF(a->end.kind == END_CANCELLED, "cancel.ack.before");
+    FAULT_IF(a->end.kind != END_CANCELLED, "ending.ack.before");
+    if (!attempt_ask_release(a, on_released))
+        no_answer(a, "pipeline full");
+}
+
+static void on_removed(void *arg, const struct answer *answer)
+{
+    (void)arg;
+    (void)answer; /* gone, or gone before, or swept by the next leader */
+    FAULT("ending.remove.after");
+}
+
+static void on_swept(void *arg, const struct answer *answer)
+{
+    (void)arg;
+    (void)answer;
+    FAULT("sweep.remove.after");
+}
+
+/* Rule 1: only now, with the queue message gone, may the hand-off go. */
+void ending_remove_hand_off(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    char body[64];
+    int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
+                     a->hand_off.seq);
+    bool swept = !a->end.decided;
+    FAULT_IF(!swept, "ending.remove.before");
+    FAULT_IF(swept, "sweep.remove.before");
+    pipeline_request(a->pool->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,
+                     (size_t)n, DELETE_WAIT_MS, swept ? on_swept : on_removed, NULL);
+}
+
+void ending_tell_cancelled(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    a->end.cancelled(a->end.cancel_arg, true, a->end.done_late);
+}
+
+/* It goes on, and how it ends is open again. */
+void ending_tell_not_cancelled(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    a->end.decided = false;
+    a->end.cancelled(a->end.cancel_arg, false, a->end.done_late);
 }

@@ -1,5 +1,5 @@
 #include "dispatch/attempt/terminations.h"
-#include "dispatch/attempt/verify.h"
+#include "dispatch/attempt/attempt_ask.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +75,10 @@ static void on_event(void *arg, const char *subject, uint64_t seq, int64_t time_
 static void answer(struct terminations *t, struct attempt *r, bool read)
 {
     struct termination *x = NULL;
-    if (attempt_is_gone(r))
-        return;
     HASH_FIND(hh, t->known, &r->hand_off.seq, sizeof(r->hand_off.seq), x);
     if (x != NULL && x->time_ns < r->hand_off.epoch_ns)
         x = NULL; /* of an AX_WORK that was deleted */
-    verify_ended_by(r, read || x != NULL, x != NULL ? x->reason : NULL);
+    attempt_ask_terminated(r, read || x != NULL, x != NULL ? x->reason : NULL);
 }
 
 static void on_end(void *arg, ax_err err, uint64_t last_seq)
@@ -122,14 +120,13 @@ static void start(struct terminations *t)
         on_end(t, AX_E_BUSY, 0);
 }
 
-void terminations_ask(struct attempt *r)
+bool terminations_ask(struct attempt *a)
 {
-    struct terminations *t = &r->pool->terminations;
-    if (!push(&t->waiting, r)) {
-        verify_ended_by(r, false, NULL);
-        return;
-    }
+    struct terminations *t = &a->pool->terminations;
+    if (!push(&t->waiting, a))
+        return false;
     start(t);
+    return true;
 }
 
 void terminations_init(struct terminations *t, struct pool *p)

@@ -36,8 +36,8 @@ struct terminations {
 };
 
 void terminations_init(struct terminations *t, struct pool *p);
-/* Ends the look of r, whose hand-off is gone: reads what has come since, then calls
- * verify_ended_by. */
-void terminations_ask(struct attempt *r);
+/* The hand-off of a is gone: reads what has come since, then calls attempt_ask_terminated, which
+ * may be before this returns. False: out of memory, nothing is called. */
+bool terminations_ask(struct attempt *a);
 
 #endif

@@ -1,17 +1,24 @@
-/* Verifying at AX_WORK before anything is concluded (rules 3 and 7). Loop lock. */
+/* Verifying: AX_WORK is read before anything is concluded from silence (rules 3 and 7).
+ *
+ *   hand-off there, never delivered         it only waits: renew
+ *   there, delivered, ack wait not over     renew
+ *   there, delivered, ack wait over         timed out
+ *   gone, AX_WORK recreated meanwhile       hand off again
+ *   gone, queue message still stored        a worker finished it, or terminated it if AX_EVENTS
+ * says so gone, queue message gone                somebody else ended it: forget it
+ *
+ * Actions of attempt_moves.h. Loop's lock held. */
 #ifndef AX_DISPATCH_ATTEMPT_VERIFY_H
 #define AX_DISPATCH_ATTEMPT_VERIFY_H
 
-#include <stdbool.h>
+#include "dispatch/attempt/attempt.h"
 
-struct attempt;
-
-void verify_start(struct attempt *r); /* rules 3 and 7 */
-/* Its lease has lapsed and did not come back: the queue message may be gone (the answer to its ack
- * was lost). Until the run is forgotten, no other message of its id is started. */
-void verify_lease(struct attempt *r);
-/* terminations.c has read AX_EVENTS: reason NULL: no worker terminated it. known false: it could
- * not be told. */
-void verify_ended_by(struct attempt *r, bool known, const char *reason);
+void verify_read_hand_off(struct attempt *a, const struct attempt_news *news);
+void verify_read_consumer(struct attempt *a, const struct attempt_news *news);
+void verify_read_stream(struct attempt *a, const struct attempt_news *news);
+void verify_read_queue(struct attempt *a, const struct attempt_news *news);
+void verify_read_termination(struct attempt *a, const struct attempt_news *news);
+void verify_end_activity(struct attempt *a, const struct attempt_news *news);
+void verify_lose(struct attempt *a, const struct attempt_news *news);
 
 #endif

@@ -138,7 +138,7 @@ static void let_go(struct group_queue *l)
     struct pool *p = l->queue->pool;
     struct order_slot *s = l->first;
     if (!p->order.known || l->released > 0 || s == NULL || s->run == NULL ||
-        s->run->state != ATTEMPT_STAGED)
+        s->run->state != ATTEMPT_WAITING)
         return;
     struct pending_retry *b = find_pending_retry(l, s->run->task.id);
     if (l->blocking > 0 && (b == NULL || b->ended))

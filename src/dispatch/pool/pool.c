@@ -1,8 +1,7 @@
 #include "dispatch/pool/pool.h"
 #include "dispatch/attempt/adopt.h"
-#include "dispatch/attempt/ending.h"
+#include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/hand_off.h"
-#include "dispatch/attempt/verify.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,16 +92,9 @@ static void pump(void *arg)
         if (r->queue->staged == 0)
             r->queue->behind_ns = now;
         demand_take(&p->flow.demand, pull);
-        r->hand_off.pull = pull;
-        r->hand_off.token = true;
-        r->hand_off.token_ns = now;
-        p->flow.unanswered.count++;
-        r->hand_off.counted = true;
-        p->flow.inflight++;
-        if (p->flow.inflight > p->flow.peak)
-            p->flow.peak = p->flow.inflight;
-        hand_off_start(r);
-        if (r->state == ATTEMPT_STAGED) /* put back: its timer brings us here again */
+        int64_t put_back = p->flow.put_back;
+        hand_off_start(r, pull, now);
+        if (p->flow.put_back != put_back) /* its timer brings us here again */
             break;
     }
     refill(p);
@@ -142,10 +134,23 @@ static void set_paused(struct pool *p)
 
 static void tend_staged(struct queue *q, int64_t now, int64_t every_ns)
 {
-    for (struct attempt *r = q->staged_head; r != NULL; r = r->next) {
+    for (struct attempt *r = q->staged_head; r != NULL; r = r->links.next) {
         if (now - r->lease.renewed_ns >= every_ns)
             attempt_renew(r);
     }
+}
+
+/* Its lease must have come back: a pull is open for it. Where it does not come its queue message
+ * may be gone (the answer to its ack was lost): verified, once in a while. Until it is forgotten no
+ * other message of its id is started. */
+static void tend_overdue(struct attempt *a, int64_t now)
+{
+    int64_t overdue_ns = 2 * a->pool->consumer.ack_wait_ns + MARGIN_NS;
+    a->queue->expired_leases++;
+    if (now - a->lease.renewed_ns <= overdue_ns || now - a->lease.verified_ns <= overdue_ns)
+        return;
+    a->lease.verified_ns = now;
+    attempt_on(a, ATTEMPT_ON_OVERDUE, NULL);
 }
 
 /* Renews what only waits in AX_WORK, and counts what must have come back, so that a pull is open
@@ -156,19 +161,16 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
     struct attempt *r, *tmp;
     bool informed = now - p->consumer.told_ns < INFO_EVERY_NS;
     HASH_ITER(by_seq, q->attempts, r, tmp) {
+        bool overdue = now - r->lease.renewed_ns > p->consumer.ack_wait_ns + MARGIN_NS;
+        bool may_verify = r->state == ATTEMPT_RUNNING || r->state == ATTEMPT_LEFT;
         if (r->state == ATTEMPT_LOST)
             q->expired_leases++;
-        else if (r->state != ATTEMPT_RUNNING)
-            continue;
-        else if (informed && r->hand_off.seq > p->consumer.delivered_seq &&
+        else if (r->state == ATTEMPT_RUNNING && informed &&
+                 r->hand_off.seq > p->consumer.delivered_seq &&
                  now - r->lease.renewed_ns >= every_ns)
             attempt_renew(r);
-        else if (now - r->lease.renewed_ns > p->consumer.ack_wait_ns + MARGIN_NS) {
-            int64_t overdue_ns = 2 * p->consumer.ack_wait_ns + MARGIN_NS;
-            q->expired_leases++;
-            if (now - r->lease.renewed_ns > overdue_ns && now - r->lease.verified_ns > overdue_ns)
-                verify_lease(r);
-        }
+        else if (may_verify && overdue)
+            tend_overdue(r, now);
     }
 }
 
@@ -371,7 +373,7 @@ bool pool_is_quiet(const struct pool *p)
         return false;
     for (int i = 0; i < p->queue_count; i++) {
         for (const struct attempt *r = p->queues[i]->attempts; r != NULL; r = r->by_seq.next) {
-            if (attempt_awaits_answer(r))
+            if (r->ask.pending)
                 return false;
         }
     }
@@ -395,8 +397,7 @@ void pool_abandon(struct pool *p)
         HASH_ITER(by_seq, q->attempts, r, tmp)
             attempt_abandon(r);
     }
-    hand_off_give_up(p->dispatch);
-    ending_give_up(p->dispatch);
+    attempt_ask_give_up(p->dispatch);
     record_writer_flush(p);
     demand_forget(&p->flow.demand);
     pool_stats_end(p);
@@ -418,11 +419,7 @@ void pool_rest(struct pool *p)
     for (int i = 0; i < p->queue_count; i++) {
         puller_want(p->queues[i]->puller, 0);
         while (p->queues[i]->staged_head != NULL) {
-            struct attempt *r = p->queues[i]->staged_head;
-            FAULT("stop.give-back.before");
-            wire_publish_text(p->dispatch->wire, r->lease.subject, NAK_LATER);
-            FAULT_SENT("stop.give-back.after", p->dispatch->wire);
-            attempt_free(r);
+            attempt_on(p->queues[i]->staged_head, ATTEMPT_ON_GIVEN_UP, NULL);
         }
     }
 }
@@ -443,8 +440,8 @@ void pool_work_recreated(struct pool *p)
     acks_forget_sequences(p);
     /* Those that are being looked at find out by themselves: an answer for them is on its way. */
     HASH_ITER(by_work, p->by_work, r, tmp) {
-        if (r->state == ATTEMPT_RUNNING && r->hand_off.epoch_ns != p->dispatch->work_epoch_ns)
-            attempt_lose(r);
+        if (r->hand_off.epoch_ns != p->dispatch->work_epoch_ns)
+            attempt_on(r, ATTEMPT_ON_WORK_RECREATED, NULL);
     }
     demand_forget(&p->flow.demand);
     pool_read_info(p);

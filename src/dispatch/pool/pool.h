@@ -67,6 +67,7 @@ struct pool_flow {
     int64_t peak;        /* highest inflight lately: how much to hold ready */
     int64_t inflight;    /* checking, handing over, or un-acked by a worker */
     struct unanswered unanswered;
+    int64_t put_back;  /* attempts whose turn had come, and that were put back: counted */
     int64_t answer_ns; /* how long the answer to a hand-off takes, smoothed; 0: not known */
     struct loop_later pump;
     struct loop_timer timer;

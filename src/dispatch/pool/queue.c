@@ -7,8 +7,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/cancel.h"
-#include "dispatch/attempt/ending.h"
-#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
@@ -26,7 +24,7 @@ bool queue_holds_all(const struct queue *q)
 void queue_stage(struct attempt *r, bool front)
 {
     struct queue *q = r->queue;
-    r->state = ATTEMPT_STAGED;
+    r->links.staged = true;
     if (r->msg != NULL && q->kept_bytes >= STAGE_BYTES && queue_holds_all(q))
         attempt_drop_content(r);
     if (r->msg != NULL)
@@ -35,19 +33,20 @@ void queue_stage(struct attempt *r, bool front)
         q->hold_until_ns = loop_now_ns(q->pool->dispatch->loop) + HOLD_NS;
     if (!ordered_holds(r))
         group_queue_add(r, front);
-    r->prev = front ? NULL : q->staged_tail;
-    r->next = front ? q->staged_head : NULL;
-    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r;
-    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r;
+    r->links.prev = front ? NULL : q->staged_tail;
+    r->links.next = front ? q->staged_head : NULL;
+    *(r->links.prev != NULL ? &r->links.prev->links.next : &q->staged_head) = r;
+    *(r->links.next != NULL ? &r->links.next->links.prev : &q->staged_tail) = r;
     q->staged++;
 }
 
 void queue_unstage(struct attempt *r)
 {
     struct queue *q = r->queue;
-    *(r->prev != NULL ? &r->prev->next : &q->staged_head) = r->next;
-    *(r->next != NULL ? &r->next->prev : &q->staged_tail) = r->prev;
-    r->prev = r->next = NULL;
+    r->links.staged = false;
+    *(r->links.prev != NULL ? &r->links.prev->links.next : &q->staged_head) = r->links.next;
+    *(r->links.next != NULL ? &r->links.next->links.prev : &q->staged_tail) = r->links.prev;
+    r->links.prev = r->links.next = NULL;
     q->staged--;
     if (r->msg != NULL)
         q->kept_bytes -= (int64_t)r->bytes;
@@ -74,30 +73,13 @@ struct queue *queue_of_stream(struct pool *p, const char *stream)
 
 /* ---- what the queues send ---- */
 
-static bool other_runs(struct pool *p, const char *id)
+/* The lease of an attempt that is held came back: it had expired. */
+static void on_redelivery(struct attempt *a, natsMsg *msg)
 {
-    struct attempt *r = NULL;
-    HASH_FIND(by_id, p->by_id, id, strlen(id), r);
-    return r != NULL;
-}
-
-/* The lease of a run we hold came back: it lapsed. */
-static void on_redelivery(struct attempt *r, natsMsg *msg)
-{
-    struct pool *p = r->pool;
-    attempt_set_lease(r, natsMsg_GetReply(msg));
+    attempt_set_lease(a, natsMsg_GetReply(msg));
     natsMsg_Destroy(msg);
-    metric_add(p->count.leases_expired, 1);
-    if (r->state != ATTEMPT_RUNNING)
-        return;
-    if (r->end.decided)
-        ending_repeat(r);
-    else if (r->hand_off.seq != 0)
-        verify_start(r);
-    else if (r->end.reason[0] != '\0')
-        ending_bury(r, r->end.why, r->end.reason); /* a step of ending got no answer before */
-    else
-        queue_stage(r, false);
+    metric_add(a->pool->count.leases_expired, 1);
+    attempt_on(a, ATTEMPT_ON_REDELIVERED, NULL);
 }
 
 static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta)
@@ -105,7 +87,7 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     struct pool *p = q->pool;
     struct task_subject s = {0};
     const char *ordered = NULL;
-    if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && other_runs(p, s.id)) {
+    if (name_parse_task_subject(natsMsg_GetSubject(msg), &s) && attempt_of_task(p, s.id) != NULL) {
         /* The same id under another priority: never two at once. When the first is done this one is
          * dropped. */
         metric_add(p->stats.m_put_off, 1);
@@ -120,18 +102,11 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     if (p->cancels != NULL)
         cancel_saw(p, s.id);
     q->body_bytes += (natsMsg_GetDataLength(msg) - q->body_bytes) / 8;
-    struct attempt *r = attempt_new(q, msg, meta->stream_seq, meta->timestamp_ns);
-    if (r == NULL) {
+    if (attempt_new(q, msg, meta->stream_seq, meta->timestamp_ns, meta->delivered > 1) == NULL) {
         log_error("out of memory, task left in its queue", "pool=%s stream=%s seq=%" PRIu64,
                   p->name, q->stream, meta->stream_seq);
         ordered_invalidate(q);
-        return;
     }
-    r->lease.redelivered = meta->delivered > 1;
-    if (r->end.reason[0] != '\0')
-        ending_bury(r, r->end.why, r->end.reason);
-    else
-        queue_stage(r, false);
 }
 
 static void on_queue_message(void *arg, natsMsg *msg)
@@ -139,7 +114,6 @@ static void on_queue_message(void *arg, natsMsg *msg)
     struct queue *q = arg;
     struct pool *p = q->pool;
     struct ack_subject meta;
-    struct attempt *r = NULL;
     const char *reply = natsMsg_GetReply(msg);
     if (reply == NULL || !ack_parse_subject(reply, &meta)) {
         natsMsg_Destroy(msg);
@@ -153,13 +127,11 @@ static void on_queue_message(void *arg, natsMsg *msg)
     }
     q->behind = meta.pending;
     ordered_heard(q, meta.consumer_seq);
-    HASH_FIND(by_seq, q->attempts, &meta.stream_seq, sizeof(meta.stream_seq), r);
-    /* of a former stream of this name */
+    struct attempt *r = attempt_of_message(q, meta.stream_seq);
+    /* Of a former stream of this name, or lost with AX_WORK: the message is what counts. */
     bool stale = r != NULL && r->stored_ns != meta.timestamp_ns;
-    if (r != NULL && (r->state == ATTEMPT_LOST ||
-                      (stale && (r->state == ATTEMPT_STAGED || r->state == ATTEMPT_RUNNING)))) {
-        ordered_keep(r);
-        attempt_free(r); /* the message is what counts */
+    if (r != NULL && (stale || r->state == ATTEMPT_LOST) && attempt_may(r, ATTEMPT_ON_REPLACED)) {
+        attempt_on(r, ATTEMPT_ON_REPLACED, NULL);
         r = NULL;
     }
     if (stale && r != NULL) { /* an answer for the old one is still on its way */
