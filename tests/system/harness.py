@@ -646,6 +646,7 @@ def run(test, seconds=110, make=Ax, **options):
             await asyncio.wait_for(test(ax), seconds * SLOW)
             for d in ax.ingresses + ax.dispatches:
                 assert d.p is None or d.running(), f"{d.name} ended with {d.p.returncode}"
+                assert "no move" not in d.log(), f"{d.name} met an event that its table of moves does not have"
 
     def interrupted(number, _):
         raise SystemExit(128 + number)

@@ -36,13 +36,31 @@ static enum attempt_event heard_first(const struct attempt *a, enum attempt_even
     return ATTEMPT_ON_HEARD_MEANWHILE;
 }
 
+/* The step of ending that a state awaits the answer of, as operators know it from the log. */
+static const char *step_of(enum attempt_state state)
+{
+    switch (state) {
+    case ATTEMPT_RECORDING:
+        return "record";
+    case ATTEMPT_READING_OWN_LETTER:
+        return "dead";
+    case ATTEMPT_READING_TASK:
+        return "content";
+    case ATTEMPT_RELEASING:
+    case ATTEMPT_CANCELLING:
+        return "ack";
+    default:
+        return "next";
+    }
+}
+
 static void log_left(const struct attempt *a, enum attempt_state from,
                      const struct attempt_news *news)
 {
     char buf[160];
     if (from != ATTEMPT_VERIFYING_LEASE) {
         log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s",
-                 a->task.id, a->pool->name, attempt_state_name(from),
+                 a->task.id, a->pool->name, step_of(from),
                  log_quote(news->why != NULL ? news->why : "", buf, sizeof(buf)));
     }
 }
