@@ -1,5 +1,5 @@
 /* An attempt: one queue message, from the moment the dispatcher holds its lease to the moment it is
- * ended (docs/design/hand-off.md). Its life is the table in attempt_moves.h; attempt_on takes one
+ * ended (docs/design/attempts.md). Its life is the table in attempt_moves.h; attempt_on takes one
  * move of it. What the moves do is in hand_off.c (to its start), verify.c (what has become of it)
  * and ending.c (from its end on). Everything here: loop's lock held. */
 #ifndef AX_DISPATCH_ATTEMPT_ATTEMPT_H

@@ -1,5 +1,5 @@
 /* The life of an attempt: its states, what may happen to it, and what is done then, as one table
- * (docs/design/hand-off.md shows it as printed from here). Pure: nothing here does I/O or reads a
+ * (docs/design/attempts.md shows it as printed from here). Pure: nothing here does I/O or reads a
  * clock. attempt.c looks moves up and carries their actions out.
  *
  * A row says: in one of these states, when this event comes, and some fact of `any` holds and none
@@ -7,7 +7,7 @@
  * state (CHOOSE_…) is left at once by the event ON_STEP. A state that awaits an answer is left by
  * that answer alone, whatever else comes meanwhile.
  *
- * The rows that keep one of the eight rules of docs/design/hand-off.md name it. */
+ * The rows that keep one of the eight rules of docs/design/attempts.md name it. */
 #ifndef AX_DISPATCH_ATTEMPT_ATTEMPT_MOVES_H
 #define AX_DISPATCH_ATTEMPT_ATTEMPT_MOVES_H
 
@@ -190,7 +190,7 @@ struct attempt_move {
     unsigned any, none;                    /* facts; any 0: always */
     enum attempt_state to;                 /* ATTEMPT_STATE_COUNT: it stays where it is */
     uint8_t actions[ATTEMPT_MOVE_ACTIONS]; /* enum attempt_action, up to the first DO_NOTHING */
-    uint8_t rule;                          /* of docs/design/hand-off.md; 0: none */
+    uint8_t rule;                          /* of docs/design/attempts.md; 0: none */
 };
 
 /* The table; *count gets its length. Static. */

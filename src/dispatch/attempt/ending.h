@@ -1,8 +1,8 @@
 /* How an attempt ends: write the next state, wait for the server's answer, ack the queue message,
- * and only then remove the hand-off (docs/design/hand-off.md, "Order of steps"). Every step may be
- * repeated: writes carry a message id made of the queue message's identity (rule 2). Where a step
- * gets no usable answer the attempt is left to its lease, and when that comes back the steps are
- * repeated. What was decided stays: a worker's ack is not taken for silence later on.
+ * and only then remove the hand-off (docs/design/attempts.md, "The order of steps"). Every step may
+ * be repeated: writes carry a message id made of the queue message's identity (rule 2). Where a
+ * step gets no usable answer the attempt is left to its lease, and when that comes back the steps
+ * are repeated. What was decided stays: a worker's ack is not taken for silence later on.
  *
  * Actions of attempt_moves.h, and facts. Loop's lock held. */
 #ifndef AX_DISPATCH_ATTEMPT_ENDING_H
