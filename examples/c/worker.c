@@ -45,7 +45,7 @@ int main(int argc, char **argv)
             natsConnection_PublishString(nc, natsMsg_GetReply(msg), "+TERM empty body");
         } else if (work(task, fence, body) != 0) {
             printf("failed task=%s fence=%llu\n", task, fence);
-            natsMsg_Nak(msg, NULL); /* comes again after the backoff */
+            natsMsg_Nak(msg, NULL); /* tried again after the backoff */
         } else {
             /* after the commit: never before it, or a crash loses the task */
             natsMsg_Ack(msg, NULL);

@@ -24,7 +24,7 @@ for (;;) {
     await work(task, fence, body);
   } catch (error) {
     console.log(`failed task=${task} fence=${fence}: ${error.message}`);
-    msg.nak(); // comes again after the backoff
+    msg.nak(); // tried again after the backoff
     continue;
   }
   msg.ack(); // after the commit: never before it, never in a `finally`, or a crash loses the task

@@ -33,7 +33,7 @@ async def main(pool, path=":memory:"):
             work(db, task, fence, body)
         except Exception as error:
             print(f"failed task={task} fence={fence}: {error}", flush=True)
-            await msg.nak()  # comes again after the backoff
+            await msg.nak()  # tried again after the backoff
         else:
             await msg.ack()  # after the commit: never before it, never in a `finally`, or a crash loses the task
             print(f"done task={task} fence={fence} body={body}", flush=True)

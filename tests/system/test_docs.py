@@ -94,6 +94,8 @@ flags_of = {c: help_flags(program("ax", "help", c)) for c in commands}
 
 def check_commands():
     same("command", commands, "docs/cli.md's list", ticked(rows(docs["docs/cli.md"], "command"), r"ax ([a-z]+)"))
+    files = glob.glob(os.path.join(ROOT, "src/cli/**/cmd_*.c"), recursive=True)
+    same("command", commands, "the files src/cli/**/cmd_*.c", [os.path.basename(f)[len("cmd_"):-len(".c")] for f in files])
     for command in commands:
         text = section("docs/cli.md", f"ax {command}")
         documented = ticked(rows(text, "flag"), LONG)

@@ -41,7 +41,7 @@ func main() {
 			msg.TermWithReason("empty body") // poison: no retry, straight to the dead letters
 		} else if err := work(task, fence, body); err != nil {
 			fmt.Printf("failed task=%s fence=%d: %v\n", task, fence, err)
-			msg.Nak() // comes again after the backoff
+			msg.Nak() // tried again after the backoff
 		} else {
 			msg.Ack() // after the commit: never before it, never in a defer, or a crash loses the task
 			fmt.Printf("done task=%s fence=%d body=%s\n", task, fence, body)
