@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bus/connect.h"
 
 struct question {
     struct loop *loop;
@@ -43,6 +44,14 @@ void api_read(const char *data, size_t bytes, struct api_answer *out, json_t **r
     }
     json_decref(*root);
     *root = NULL;
+}
+
+ax_err api_problem(const char *what, const struct api_answer *a, struct problem *p)
+{
+    if (a->err != AX_E_SERVER)
+        return problem_set(p, a->err, "$JS.API.%s: %s", what, ax_err_text(a->err));
+    return problem_set(p, a->err, "%s: %s (err_code %d)", what,
+                       a->description[0] != '\0' ? a->description : "no description", a->err_code);
 }
 
 static void on_answer(void *arg, const struct answer *a)
@@ -88,4 +97,24 @@ ax_err api_ask(struct pipeline *p, struct loop *l, const char *what, json_t *pay
     ax_err err = text != NULL ? send(p, what, text, timeout_ms, q) : AX_E_NOMEM;
     free(text);
     return err;
+}
+
+void api_request(natsConnection *nc, const char *what, json_t *payload, int64_t timeout_ms,
+                 struct api_answer *out, json_t **root)
+{
+    char subject[API_SUBJECT_MAX];
+    natsMsg *reply = NULL;
+    char *text = payload != NULL ? json_dumps(payload, JSON_COMPACT) : strdup("");
+    int n = snprintf(subject, sizeof(subject), "$JS.API.%s", what);
+    json_decref(payload);
+    *root = NULL;
+    *out = (struct api_answer){.err = text == NULL ? AX_E_NOMEM : AX_E_TOO_LONG};
+    if (text != NULL && n < (int)sizeof(subject)) {
+        out->err = connect_error(
+            natsConnection_RequestString(&reply, nc, subject, text, timeout_ms));
+    }
+    if (out->err == AX_OK)
+        api_read(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), out, root);
+    natsMsg_Destroy(reply);
+    free(text);
 }

@@ -4,6 +4,7 @@
 #define AX_BUS_API_H
 
 #include <jansson.h>
+#include <nats/nats.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,10 @@ struct api_answer {
 /* Reads an answer's bytes: *root is a new reference (NULL unless AX_OK) that out borrows. */
 void api_read(const char *data, size_t bytes, struct api_answer *out, json_t **root);
 
+/* What is wrong with an answer that is not AX_OK, for people; what: as in api_ask. Returns its
+ * err. */
+ax_err api_problem(const char *what, const struct api_answer *a, struct problem *p);
+
 typedef void (*api_cb)(void *arg, const struct api_answer *a);
 
 /* One request; what: the subject behind "$JS.API."; payload (NULL: none) is taken, also on error.
@@ -32,6 +37,10 @@ typedef void (*api_cb)(void *arg, const struct api_answer *a);
  * AX_E_DISCONNECTED: not asked, cb is not called. */
 ax_err api_ask(struct pipeline *p, struct loop *l, const char *what, json_t *payload,
                int64_t timeout_ms, api_cb cb, void *arg);
+
+/* The same for commands: blocks. nc: borrowed. *root as in api_read. */
+void api_request(natsConnection *nc, const char *what, json_t *payload, int64_t timeout_ms,
+                 struct api_answer *out, json_t **root);
 
 /* A time stamp of an answer: RFC 3339 text under name in o, in ns; 0: none there. */
 int64_t api_time_ns(const json_t *o, const char *name);

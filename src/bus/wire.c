@@ -249,8 +249,3 @@ void wire_flush(void *wire)
 {
     natsConnection_ProcessWriteEvent(((struct wire *)wire)->nc);
 }
-
-natsConnection *wire_connection(struct wire *w)
-{
-    return w->nc;
-}

@@ -84,7 +84,4 @@ void wire_flush(void *wire);
 /* A fault point (base/fault.h) that dies after what was published has left for the server. */
 #define FAULT_SENT(name, wire) FAULT_AT(name, wire_flush, wire)
 
-/* For the keepers, until the provisioner takes their place: blocking requests. */
-natsConnection *wire_connection(struct wire *w);
-
 #endif

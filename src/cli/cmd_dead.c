@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "bus/pipeline.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"

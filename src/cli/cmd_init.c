@@ -1,7 +1,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -45,7 +45,7 @@ int cmd_init(struct cli *c)
     json_t *created = json_array(), *fewer = json_array();
     struct problem p = {0};
     struct priorities ps;
-    ax_err e = provision_streams(nc, (int)c->options.replicas, NULL, note_created, created, &p);
+    ax_err e = provision_streams(nc, (int)c->options.replicas, note_created, created, &p);
     if (!e)
         e = provision_priorities(nc, &ps, &p);
     if (!e)
@@ -56,13 +56,14 @@ int cmd_init(struct cli *c)
     if (e) {
         code = say_problem(&p);
     } else if (json) {
-        output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams", provision_asset_count,
-                              "fewer_replicas", fewer));
+        output_json(json_pack("{s:O,s:i,s:O}", "created", created, "streams",
+                              stream_plan_asset_count, "fewer_replicas", fewer));
     } else {
         for (size_t i = 0; i < json_array_size(created); i++)
             printf("created %s\n", json_string_value(json_array_get(created, i)));
-        printf("%d streams, %zu created, %zu left as they are\n", provision_asset_count,
-               json_array_size(created), (size_t)provision_asset_count - json_array_size(created));
+        printf("%d streams, %zu created, %zu left as they are\n", stream_plan_asset_count,
+               json_array_size(created),
+               (size_t)stream_plan_asset_count - json_array_size(created));
         print_short(fewer, (int)c->options.replicas);
     }
     json_decref(created);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "cli/output.h"
 #include "cli/recorded.h"
 #include "cli/stored.h"

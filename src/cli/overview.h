@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 
 struct overview {
     struct priorities queues; /* messages: unfinished tasks, those running included */

@@ -29,7 +29,7 @@ ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct p
                                                : provision_add_pool(nc, pool, json, p);
     if (added && added != AX_E_EXISTS)
         return added;
-    e = provision_pool(nc, &ps, pool, NULL, NULL, p);
+    e = provision_pool(nc, &ps, pool, p);
     return e ? e : added;
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "task/lease.h"
 #include "task/names.h"
 

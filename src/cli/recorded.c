@@ -8,7 +8,7 @@
 
 #include "bus/connect.h"
 #include "bus/pipeline.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 
 #define API_TIMEOUT_MS 5000
 #define ASK_TIMEOUT_MS 4000

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "bus/connect.h"
 #include "bus/pipeline.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 
 #define API_TIMEOUT_MS 5000
 #define PUBLISH_TIMEOUT_MS 2000

@@ -77,7 +77,8 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
             memory_fatal("a pool"); /* its tasks would wait for ever */
         pool->next = d->pools;
         d->pools = pool;
-        dispatch_kick(d);
+        if (provisioner_add_pool(d->provisioner, name) != AX_OK)
+            memory_fatal("a pool");
         assignment_kick(d);
     }
     pool_set_settings(pool, &s);
@@ -151,13 +152,65 @@ static void on_reconnected(void *arg)
 {
     struct dispatch *d = arg;
     loop_enter(d->loop);
-    on_wake(d); /* what is not led any more is not sent */
-    pipeline_reconnected(d->pipeline);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
-        pool_reconnected(p);
-    read_pools(d); /* changes made while we did not listen */
+    if (d->provisioner != NULL) { /* otherwise the start is still under way */
+        on_wake(d);               /* what is not led any more is not sent */
+        pipeline_reconnected(d->pipeline);
+        for (struct pool *p = d->pools; p != NULL; p = p->next)
+            pool_reconnected(p);
+        read_pools(d); /* changes made while we did not listen */
+        dispatch_kick(d);
+    }
     loop_leave(d->loop);
-    dispatch_kick(d);
+}
+
+/* ---- streams and consumers ---- */
+
+void dispatch_kick(struct dispatch *d)
+{
+    provisioner_kick(d->provisioner);
+}
+
+static void on_priorities(void *arg, const struct priorities *ps)
+{
+    struct dispatch *d = arg;
+    d->priorities = *ps;
+}
+
+static void on_work_created(void *arg, int64_t created_ns)
+{
+    dispatch_set_epoch(arg, created_ns);
+}
+
+static void on_pool_provisioned(void *arg, const char *name, const struct priorities *ps)
+{
+    struct pool *pool = dispatch_pool(arg, name);
+    pool_set_priorities(pool, ps);
+    pool_set_provisioned(pool);
+}
+
+static ax_err start_provisioner(struct dispatch *d)
+{
+    const struct provisioner_config config = {
+        .replicas = (int)d->options->replicas,
+        .trouble = "JetStream not ready",
+        .priorities = on_priorities,
+        .work_created = on_work_created,
+        .pool = on_pool_provisioned,
+        .arg = d,
+    };
+    return provisioner_start(&d->provisioner, d->wire, d->pipeline, &config);
+}
+
+/* ---- start and end ---- */
+
+static void begin(struct dispatch *d)
+{
+    catch_up_begin(d);
+    read_pools(d);
+    /* one that was published just before we listened may not have been stored when we read */
+    dispatch_look_pools(d);
+    assignment_start(d);
+    on_tick(d);
 }
 
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p)
@@ -180,25 +233,15 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
     err = pipeline_new(&d->pipeline, d->wire, d->loop, PIPELINE_SLOTS);
     if (err == AX_OK)
         err = listen_start(d);
-    loop_leave(d->loop);
     if (err == AX_OK)
-        err = keeper_start(d);
-    if (err != AX_OK)
-        return problem_set(p, err, "cannot start: %s", ax_err_text(err));
-    loop_enter(d->loop);
-    catch_up_begin(d);
-    read_pools(d);
-    /* one that was published just before we listened may not have been stored when we read */
-    dispatch_look_pools(d);
-    assignment_start(d);
-    on_tick(d);
+        err = start_provisioner(d);
+    if (err == AX_OK)
+        begin(d);
     loop_leave(d->loop);
-    return AX_OK;
+    return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));
 }
 
 void dispatch_stop(struct dispatch *d)
 {
-    /* ends the keeper's requests, which nobody would serve any more */
     wire_close(d->wire);
-    keeper_stop(d);
 }

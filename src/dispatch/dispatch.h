@@ -1,10 +1,8 @@
-/* The dispatch daemon: its connection, its pools, what it listens to, and the keeper that
- * provisions (docs/design.md). */
+/* The dispatch daemon: its connection, its pools, and what it listens to. */
 #ifndef AX_DISPATCH_DISPATCH_H
 #define AX_DISPATCH_DISPATCH_H
 
 #include <nats/nats.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -12,7 +10,7 @@
 #include "base/options.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
-#include "bus/provision.h"
+#include "bus/provision/provisioner.h"
 #include "bus/reader.h"
 #include "bus/wire.h"
 #include "dispatch/lead/assignment.h"
@@ -40,21 +38,16 @@ struct dispatch {
     uint64_t random; /* state of the jitter's generator */
     struct priorities priorities;
     int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */
+    struct provisioner *provisioner;
     struct pool *pools;
     struct loop_timer tick;
     struct pools_reread pools_reread;
     atomic_bool is_ready; /* for /readyz */
-    /* keeper */
-    pthread_t keeper;
-    pthread_mutex_t keeper_lock;
-    pthread_cond_t keeper_wake;
-    bool keeper_kicked, keeper_stop, keeper_running;
-    uint64_t keeper_seen; /* streams: see provision_streams */
 };
 
 /* Connects and starts everything; loop_run by the caller afterwards. */
 ax_err dispatch_start(struct dispatch *d, const struct options *o, struct problem *p);
-/* Closes the connection and ends the keeper. The loop has returned for good. */
+/* Closes the connection. The loop has returned for good. */
 void dispatch_stop(struct dispatch *d);
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
@@ -65,15 +58,12 @@ void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg);
 void dispatch_look_pools(struct dispatch *d);
 /* AX_WORK's creation time as just read: a change means that it was recreated. */
 void dispatch_set_epoch(struct dispatch *d, int64_t created_ns);
-/* Wakes the keeper: something is missing or has changed. Any thread. */
+/* Something is missing or has changed: the provisioner looks soon. */
 void dispatch_kick(struct dispatch *d);
 /* Uniform in [0,1). */
 double dispatch_random(struct dispatch *d);
 
 /* listen.c: the subscriptions that make AX fast (hints, never truth). */
 ax_err listen_start(struct dispatch *d);
-/* keeper.c */
-ax_err keeper_start(struct dispatch *d);
-void keeper_stop(struct dispatch *d);
 
 #endif

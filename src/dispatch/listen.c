@@ -70,13 +70,6 @@ static void on_pause(void *arg, natsMsg *msg)
     natsMsg_Destroy(msg);
 }
 
-/* Streams or consumers were created, changed or deleted. */
-static void on_change(void *arg, natsMsg *msg)
-{
-    dispatch_kick(arg);
-    natsMsg_Destroy(msg);
-}
-
 static void on_settings(void *arg, natsMsg *msg)
 {
     struct dispatch *d = arg;
@@ -162,8 +155,6 @@ ax_err listen_start(struct dispatch *d)
         {"$JS.ACK.*.*." STREAM_WORK ".>", on_ack},
         {"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." STREAM_WORK ".>", on_max_deliveries},
         {PAUSE_ADVISORY "*", on_pause},
-        {"$JS.EVENT.ADVISORY.STREAM.*.*", on_change},
-        {"$JS.EVENT.ADVISORY.CONSUMER.DELETED.>", on_change},
         {POOLS_PREFIX ">", on_settings},
         {LEASES_PREFIX ">", on_lease},
         {CANCEL_PREFIX "*.*", on_cancel},

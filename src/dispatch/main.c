@@ -44,6 +44,7 @@ static void drain(struct dispatch *d)
 {
     struct drain w = {.d = d, .until_ns = loop_now_ns(d->loop) + DRAIN_MS * 1000000LL};
     loop_enter(d->loop);
+    provisioner_stop(d->provisioner);
     assignment_leave(d);
     loop_timer_start(d->loop, &w.timer, DRAIN_CHECK_MS, on_drain, &w);
     loop_leave(d->loop);

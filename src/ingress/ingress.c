@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "bus/provision/provisioner.h"
 #include "bus/wire.h"
-#include "ingress/keeper.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
 #include "ingress/queue/queue.h"
@@ -58,11 +58,32 @@ static void try_open(void *arg)
         loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, try_open, ing);
 }
 
-void ingress_take_priorities(struct ingress *ing, const struct priorities *ps)
+static void on_priorities(void *arg, const struct priorities *ps)
 {
-    if (ing->closing)
-        return;
-    queues_update(ing, ps);
+    struct ingress *ing = arg;
+    if (!ing->closing)
+        queues_update(ing, ps);
+}
+
+static void on_streams_created(void *arg)
+{
+    struct ingress *ing = arg;
+    pools_refresh(ing->pools);
+    key_index_refresh(ing->key_index);
+}
+
+static ax_err start_provisioner(struct ingress *ing)
+{
+    const struct provisioner_config config = {
+        .replicas = (int)ing->options->replicas,
+        .feeders = true,
+        .warns_of_replicas = true,
+        .trouble = "cannot see to the streams, trying again",
+        .priorities = on_priorities,
+        .streams_created = on_streams_created,
+        .arg = ing,
+    };
+    return provisioner_start(&ing->provisioner, ing->wire, ing->pipe, &config);
 }
 
 void ingress_disconnected(void *arg)
@@ -80,15 +101,15 @@ void ingress_reconnected(void *arg)
     struct ingress *ing = arg;
     loop_enter(ing->loop);
     ing->connected = true;
-    if (ing->keeper != NULL) {
+    if (ing->provisioner != NULL) { /* otherwise the start is still under way */
         pipeline_reconnected(ing->pipe);
         key_index_reconnected(ing->key_index);
         pools_refresh(ing->pools);
         queues_reconnected(ing);
         submits_retry(ing->submits);
+        provisioner_kick(ing->provisioner);
     }
     loop_leave(ing->loop);
-    keeper_kick(ing->keeper);
 }
 
 ax_err ingress_start(struct ingress *ing, struct problem *p)
@@ -103,7 +124,6 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
         err = submits_new(&ing->submits, ing);
     if (err == AX_OK)
         try_open(ing);
-    loop_leave(ing->loop);
     if (err == AX_OK)
         err = pools_start(&ing->pools, ing->wire, ing->pipe, ing->loop);
     if (err == AX_OK)
@@ -115,7 +135,8 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     if (err == AX_OK)
         err = shares_start(ing);
     if (err == AX_OK)
-        err = keeper_start(&ing->keeper, ing);
+        err = start_provisioner(ing);
+    loop_leave(ing->loop);
     return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));
 }
 
@@ -150,6 +171,7 @@ static void poll_drained(void *arg)
 void ingress_drain(struct ingress *ing, int64_t limit_ms)
 {
     ing->closing = true;
+    provisioner_stop(ing->provisioner);
     ing->drain_until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
     for (int i = 0; i < SUBS; i++) {
         if (ing->subs[i] != NULL)

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
-#include "bus/provision.h"
+#include "bus/provision/priorities.h"
 #include "ingress/counters.h"
 #include "ingress/feed/later.h"
 
@@ -18,7 +18,7 @@ struct key_index;
 struct pools;
 struct queue;
 struct submits;
-struct keeper;
+struct provisioner;
 struct stats_reply;
 
 struct ingress {
@@ -31,7 +31,7 @@ struct ingress {
     struct pools *pools;
     struct queue *queues; /* every priority ever seen, see queue.h */
     struct submits *submits;
-    struct keeper *keeper;
+    struct provisioner *provisioner;
     struct stats_reply *stats_reply;
     struct later later;
     struct counters counters;
@@ -50,9 +50,6 @@ void ingress_reconnected(void *arg);
 /* ing->wire set, lock not held: starts everything; submissions are taken as soon as the streams are
  * there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
-
-/* What the keeper read: takes it over and opens the doors the first time. Lock held. */
-void ingress_take_priorities(struct ingress *ing, const struct priorities *ps);
 
 /* Takes no new submissions, and stops the loop when nothing is in the works, or after limit_ms.
  * Lock held. */

@@ -10,7 +10,6 @@
 #include "bus/loop.h"
 #include "bus/wire.h"
 #include "ingress/ingress.h"
-#include "ingress/keeper.h"
 #include "stats/http.h"
 
 #define DRAIN_LIMIT_MS 10000

@@ -71,7 +71,7 @@ def main():
                 failures.append(f"{source}:{f.line}: {f.name}: rename it to {source.path.stem}_…")
         for f in external(source):
             where = f"{source}:{f.line}"
-            if f.name in seen and f.name not in ("keeper_start", "keeper_stop"):
+            if f.name in seen:
                 failures.append(f"{where}: {f.name}: {seen[f.name]} has one of that name")
             seen[f.name] = where
     failures += [f"{file}: {name} is gone or renamed: take it out of EXCEPTIONS"

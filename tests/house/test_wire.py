@@ -27,8 +27,6 @@ EXCEPTIONS = {
 }
 
 PENDING = {
-    "nats_ReleaseThreadMemory",
-    "src/dispatch/keeper.c", "src/ingress/keeper.c",
     "src/dispatch/attempt/record_writer.c",
     "src/dispatch/pool/stats_reply.c", "src/ingress/stats_reply.c",
 }

@@ -20,7 +20,7 @@ from oom import SOURCES, Control
 ALL = os.environ.get("AX_OOM_ALL") == "1"
 RIGS = int(os.environ.get("AX_OOM_RIGS") or 6)
 CHOSEN = 160  # of all, in `make test`
-BACKGROUND = 400  # keepers and timers go on: from here on it is their allocations that are counted
+BACKGROUND = 400  # provisioning and timers go on: from here on it is their allocations that are counted
 SEED = int(os.environ.get("AX_OOM_SEED") or time.time())
 # flow: (daemon, plan, headers, how it ends). "known" submits a finished key again.
 FLOWS = {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "cli/pool.h"
 #include "cli/stats_query.h"
 

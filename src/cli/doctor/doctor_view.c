@@ -117,8 +117,8 @@ static void read_stream(struct view *v, struct view_stream *s, const json_t *inf
 static ax_err read_streams(natsConnection *nc, struct view *v, struct problem *p)
 {
     size_t offset = 0, total = 1;
-    for (int i = 0; i < provision_asset_count; i++)
-        stream(v, provision_assets[i].name);
+    for (int i = 0; i < stream_plan_asset_count; i++)
+        stream(v, stream_plan_assets[i].name);
     for (int i = 0; i < v->priorities.count; i++)
         stream(v, v->priorities.list[i].stream);
     while (offset < total) {

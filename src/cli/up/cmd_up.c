@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bus/connect.h"
-#include "bus/provision.h"
+#include "bus/provision/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/pool.h"
@@ -270,7 +270,7 @@ static int provision(struct up *u)
     struct priorities ps;
     ax_err e = connect_open(&u->nc, &o, NULL, "ax up", NULL, &p);
     if (!e)
-        e = provision_streams(u->nc, 1, NULL, NULL, NULL, &p);
+        e = provision_streams(u->nc, 1, NULL, NULL, &p);
     if (!e)
         e = provision_priorities(u->nc, &ps, &p);
     if (!e)

@@ -300,7 +300,7 @@ void adopt_start(struct pool *p)
     snprintf(filter, sizeof(filter), "ax.work.%s.>", p->name);
     struct reader_events events = {on_work_message, on_work_end, a};
     if (a == NULL)
-        return; /* the keeper comes by again */
+        return; /* the next round of provisioning comes by */
     a->pool = p;
     if (reader_start(&a->reader, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
         free(a);

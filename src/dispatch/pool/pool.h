@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "bus/ack.h"
-#include "bus/provision.h"
+#include "bus/provision/priorities.h"
 #include "bus/puller.h"
 #include "bus/reader.h"
 #include "dispatch/attempt/acks.h"

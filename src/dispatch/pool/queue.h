@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bus/provision.h"
+#include "bus/provision/priorities.h"
 #include "bus/puller.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/pool/pool_stats.h"
@@ -45,7 +45,7 @@ struct queue {
     struct queue_stats stats;
 };
 
-/* Makes the queue of a priority, unless out of memory or places; the keeper comes by again. */
+/* Makes the queue of a priority, unless out of memory or places; the provisioner comes by again. */
 void queue_new(struct pool *p, const struct priority *pr);
 struct queue *queue_of(struct pool *p, const char *priority);
 struct queue *queue_of_stream(struct pool *p, const char *stream);

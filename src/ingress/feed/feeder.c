@@ -8,9 +8,9 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "bus/ack.h"
+#include "bus/provision/provisioner.h"
 #include "bus/puller.h"
 #include "bus/stream_info.h"
-#include "ingress/keeper.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "ingress/queue/shares.h"
@@ -501,7 +501,7 @@ static void on_message(void *arg, natsMsg *msg)
 static void on_lost(void *arg)
 {
     struct feeder *f = arg;
-    keeper_kick(f->queue->ing->keeper);
+    provisioner_kick(f->queue->ing->provisioner);
 }
 
 static struct metric *metric(const struct feeder *f, const char *name, const char *help)

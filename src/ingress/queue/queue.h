@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bus/provision.h"
+#include "bus/provision/priorities.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/drain.h"
 #include "stats/metrics.h"
