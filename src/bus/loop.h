@@ -1,12 +1,15 @@
 /* A daemon's loop: one epoll thread that does the sockets of nats.c (event-loop mode) and the
  * timers, and one lock under which everything that touches the daemon's state runs.
  *
- * Threads: the thread of loop_run does everything: it reads the socket, calls the handlers of what
- * came (subscriptions made with loop_subscribe), fires the timers, and writes what was published in
- * one go before it sleeps; the lock is held in handlers and timers. Other threads (a daemon's
- * keeper, nats.c's reconnect callbacks, HTTP) bracket what they do with loop_enter/loop_leave. So
- * the state of a daemon has one owner at a time and needs no other lock, no message changes
- * threads, and writes are batched by what one read brought, without a flusher's delay. */
+ * The thread of loop_run reads the socket, calls the handlers of what came, fires the timers, and
+ * writes what was published in one go before it sleeps. So writes are batched by what one read
+ * brought, without a flusher's delay, and no message changes threads.
+ *
+ * One rule for the lock: whoever runs on another thread takes it, with loop_enter and loop_leave;
+ * nobody else does. There are three such places: main (start and stop of the daemon, before and
+ * after loop_run), nats.c's callbacks of the connection (wire_events), and HTTP. Handlers,
+ * timers and callbacks are called with the lock held. Every function of bus, ingress and dispatch
+ * is called with it held, unless its header says "any thread". */
 #ifndef AX_BUS_LOOP_H
 #define AX_BUS_LOOP_H
 
