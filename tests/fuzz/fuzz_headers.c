@@ -8,6 +8,7 @@
 
 #include "../raw_message.h"
 #include "check.h"
+#include "open_nats.h"
 #include "task/task.h"
 
 /* What is accepted must come back the same from what is stored. */
@@ -60,15 +61,6 @@ static natsMsg *make(const char *subject, const uint8_t *data, size_t size)
     natsMsg *msg = raw_message_make(subject, block, n, data + lines, size - lines);
     free(block);
     return msg;
-}
-
-/* nats.c cannot destroy a message before it is opened. */
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    CHECK(nats_Open(-1) == NATS_OK);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "done/record.h"
+#include "open_nats.h"
 #include "task/lease.h"
 #include "task/task.h"
 
@@ -85,15 +86,6 @@ static void try_lease(const uint8_t *data, size_t size)
         CHECK(strcmp(again.name, p.name) == 0 && again.leads == p.leads &&
               again.leaving == p.leaving);
     }
-}
-
-/* nats.c cannot destroy a message before it is opened. */
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    CHECK(nats_Open(-1) == NATS_OK);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -52,10 +52,19 @@ static void check_round_trip(const struct settings *s)
     free(text);
 }
 
-static void check_problem(ax_err err, const struct problem *p)
+/* Accepted: in range, and the same once written and read. Refused: a reason, and nothing changed.
+ */
+static void check_outcome(ax_err err, const struct settings *s, const struct settings *before,
+                          const struct problem *p)
 {
+    if (err == AX_OK) {
+        check_ranges(s);
+        check_round_trip(s);
+        return;
+    }
     CHECK(err == AX_E_INVALID && p->err == err && p->text[0] != '\0' &&
           strchr(p->text, '\n') == NULL);
+    CHECK(same(s, before));
 }
 
 /* "field\0value": as `ax pool set` gets it. */
@@ -67,13 +76,7 @@ static void set_one(const char *text, const char *end)
     settings_default(&s);
     before = s;
     ax_err err = settings_set(&s, text, value <= end ? value : "", &p);
-    if (err == AX_OK) {
-        check_ranges(&s);
-        check_round_trip(&s);
-    } else {
-        check_problem(err, &p);
-        CHECK(same(&s, &before));
-    }
+    check_outcome(err, &s, &before, &p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -85,13 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     settings_default(&s);
     before = s;
     ax_err err = settings_parse(&s, (const char *)data, size, &p);
-    if (err == AX_OK) {
-        check_ranges(&s);
-        check_round_trip(&s);
-    } else {
-        check_problem(err, &p);
-        CHECK(same(&s, &before));
-    }
+    check_outcome(err, &s, &before, &p);
     char *text = malloc(size + 1);
     CHECK(text != NULL);
     memcpy(text, data, size);

@@ -176,19 +176,24 @@ async def swept(rig, point):
     await rig.revive(dispatch)
 
 
-async def adopted(rig, point):
-    """The dispatcher was killed while tasks were at work."""
+async def dies_when_back(rig, point, end):
+    """Tasks are at work when the dispatcher ends; the next one dies at the point."""
     dispatch = rig.ax.dispatch
     await rig.work()
     keys = [await rig.submit("hold") for _ in range(2)]
     for key in keys:
         await rig.started(key)
-    dispatch.kill()
+    end(dispatch)
     await rig.revive(dispatch, point)
     await rig.dies(dispatch)
     await rig.revive(dispatch)
     for key in keys:
         rig.release(key)
+
+
+async def adopted(rig, point):
+    """The dispatcher was killed while tasks were at work."""
+    await dies_when_back(rig, point, lambda dispatch: dispatch.kill())
 
 
 async def held_by_dead(rig, point):
@@ -216,17 +221,7 @@ async def stopped(rig, point):
 
 async def leading(rig, point):
     """The lease of the pool: taken at the start, renewed under work."""
-    dispatch = rig.ax.dispatch
-    await rig.work()
-    keys = [await rig.submit("hold") for _ in range(2)]
-    for key in keys:
-        await rig.started(key)
-    dispatch.stop()
-    await rig.revive(dispatch, point)
-    await rig.dies(dispatch)
-    await rig.revive(dispatch)
-    for key in keys:
-        rig.release(key)
+    await dies_when_back(rig, point, lambda dispatch: dispatch.stop())
 
 
 async def leaving(rig, point):
