@@ -71,7 +71,7 @@ async def delayed(rig, point):
 
 
 async def fed_twice(rig, point):
-    """Fed, and killed before the due message was acked: it comes again."""
+    """Fed, and killed before the due message was acked: it is redelivered."""
     ingress = rig.ax.ingress
     await rig.arm(ingress, "feed.publish.after")
     await rig.submit(headers={"Ax-Delay": "300ms"})
@@ -176,7 +176,7 @@ async def new_pool(rig, point):
 
 
 async def refused_unheard(rig, point):
-    """A bad submission without reply subject becomes a dead letter. Nobody was told anything: before it is stored it may
+    """A bad submission without reply subject becomes a dead letter. No producer has an answer: before it is stored it may
     be lost with the process, after that never."""
     ax = rig.ax
     await rig.arm(ax.ingress, point)

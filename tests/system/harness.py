@@ -1,4 +1,4 @@
-"""What the system tests stand on: a real nats-server, the daemons, producers and workers.
+"""What the system tests are built on: a real nats-server, the daemons, producers and workers.
 
 A test is `async def test(ax): …` and `run(test)`; everything it starts lives in a temporary directory and dies with it.
 Environment: AX_BIN_DIR (ax, ax-ingress, ax-dispatch), AX_NATS_SERVER and AX_NATS (programs), AX_SANITIZE (set by ctest

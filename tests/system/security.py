@@ -1,4 +1,4 @@
-"""What the tests of TLS and credentials stand on: a certificate authority, certificates and JWT credentials, all of them
+"""What the tests of TLS and credentials are built on: a certificate authority, certificates and JWT credentials, all of them
 made with the openssl program."""
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Two tenants at one queue: one that pushes without end, retrying when it is told busy, and one with few tasks. Shared by
+"""Two tenants at one queue: one that pushes without end, retrying on busy answers, and one with few tasks. Shared by
 test_group_share.py and the long form, tests/bench/tenants.py (make tenants)."""
 import asyncio
 import collections

@@ -1,5 +1,5 @@
-# Acks that cannot be recorded for a while, a server that was restarted and has forgotten its hand-offs, and then the pool
-# goes to another dispatcher: the one that heard them tells it, and none of the tasks starts again.
+# Acks that cannot be recorded for a while, a server that was restarted and has forgotten its hand-offs, and then the
+# pool goes to another dispatcher. The dispatcher that heard the acks tells the next one, and no task starts again.
 import asyncio
 
 from harness import eventually, run

@@ -1,5 +1,5 @@
 # Bodies near the server's max_payload: over it the server refuses, near it ingress names the size that fits, and a task
-# of exactly that size can be handed over, retried and laid among the dead letters. No connection is ever lost.
+# of exactly that size can be handed over, retried and stored as a dead letter. No connection is ever lost.
 # ctest: timeout=120
 # ctest: sanitize
 import json

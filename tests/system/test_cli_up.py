@@ -1,5 +1,5 @@
-# ax up: ready line, health, a dead child comes back, clean stop, nothing left when it or its parent is killed, what was
-# stored is there again, and clear words for what cannot work.
+# ax up: the ready line, health, a dead child that is started again, a clean stop, nothing left when ax up or its parent
+# is killed. What was stored is there after a restart, and what cannot work is named.
 # ctest: sanitize=address
 import asyncio
 import json

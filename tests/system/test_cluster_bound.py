@@ -1,5 +1,5 @@
-# 5,000 tasks from 8 producers into a bound of 1,000 on three replicas, leaders of the queue changing meanwhile: accepted =
-# stored, never more than the bound, and each refused one is told so.
+# 5,000 tasks from 8 producers into a bound of 1,000 on three replicas, while leaders of the queue change: as many are
+# stored as were accepted, never more than the bound, and each refused one gets the error.
 # ctest: timeout=120
 import asyncio
 

@@ -1,6 +1,6 @@
-# One setting for all replicas: --replicas 3 makes every stream, bucket and consumer of AX with three. Streams that have
-# fewer are told of and left alone, and raised by the operator while tasks are in them; where three are impossible one
-# line says so.
+# One setting for all replicas: --replicas 3 makes every stream, bucket and consumer of AX with three. ax init reports
+# streams with fewer and leaves them alone; the operator raises them while tasks are in them. Where three are impossible
+# one line says so.
 # ctest: timeout=120
 import json
 

@@ -1,5 +1,5 @@
-# The server stops in order, is killed right after a firing, and is killed over one: each firing is one task, what was missed
-# is made up for by one, and a firing that the server had forgotten and repeats starts nothing.
+# The server stops in order, is killed right after a firing, and is killed over one. Each firing is one task; one firing
+# makes up for those that were missed; a firing that the server had forgotten and repeats starts nothing.
 # ctest: timeout=180
 # ctest: timed
 import time

@@ -1,5 +1,5 @@
-# A key that has failed for good starts no more: neither another submission of it that was stored only then (ingress had taken it
-# before), nor the same one or a retry of it that was stored twice. ax dead retry brings it back, once.
+# A key that has failed for good does not start again: not by a submission that ingress had taken before and stored after,
+# not by a retry or a submission that was stored twice. ax dead retry brings it back, once.
 import asyncio
 
 from harness import eventually, own, run

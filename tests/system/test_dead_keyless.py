@@ -1,5 +1,5 @@
-# A keyless task that has failed for good, and stands in its queue once more: fed from AX_SPILL again by a server that was
-# killed and had forgotten that it was. It does not start, not even when the dispatcher that buried it is gone.
+# A keyless task that has failed for good is in its queue a second time, because a killed server forgot that it had been
+# fed from AX_SPILL. It does not start, not even when the dispatcher that wrote its dead letter is gone.
 # ctest: sanitize=address
 import asyncio
 

@@ -1,5 +1,5 @@
-# A leader cut off with hand-offs on their way: it loses its lease, others run those tasks, and the server is restarted, so
-# that it knows none of the hand-offs any more. When the old leader is back it does not send what it had still to send.
+# A leader is cut off with hand-offs on their way. It loses its lease, others run those tasks, and the server is restarted,
+# so it has forgotten all of these hand-offs. When the old leader is connected again, it does not send them.
 # ctest: sanitize=address
 import asyncio
 

@@ -1,4 +1,4 @@
-# kill -9 of a worker in the middle of 20,000 keyed tasks: what it held comes again after ack_wait, everything is done,
+# kill -9 of a worker in the middle of 20,000 keyed tasks: its tasks are redelivered after ack_wait, everything is done,
 # and no living worker sees a task twice.
 # ctest: timeout=240
 import asyncio

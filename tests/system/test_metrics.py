@@ -1,5 +1,5 @@
-# Tasks go every way there is; what both daemons count of each is what the test counted, and adds up: everything submitted
-# has one outcome, every attempt handed off has one end. What waits is told exactly.
+# Tasks take every way there is. What both daemons count of each is what the test counted, and adds up: every submission
+# has one outcome, every attempt handed off has one end. The number that waits is exact.
 # ctest: timeout=150
 import asyncio
 import collections

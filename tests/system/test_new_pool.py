@@ -1,4 +1,4 @@
-# A pool appears with its first task, unless ingress is told not to let it (--strict-pools).
+# A pool appears with its first task, unless ingress runs with --strict-pools.
 # ctest: timeout=120
 from harness import Refused, eventually, run
 

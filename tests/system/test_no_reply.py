@@ -1,5 +1,5 @@
-# A publish without a reply subject cannot be answered, but it never goes nowhere: accepted as usual, spilled when the
-# queue is full, laid among the dead letters when it is invalid.
+# A publish without a reply subject cannot be answered, but it is never lost: it is accepted as usual, spilled when the
+# queue is full, and stored as a dead letter when it is invalid.
 # ctest: timeout=120
 # ctest: sanitize
 import collections

@@ -1,5 +1,5 @@
-# Tasks that the former leader could record only when another had taken over and had read AX_DONE, while a server that was
-# killed sends them as if nobody had ever had them: they are found done, and do not start again.
+# Tasks that the former leader could record only after another dispatcher had taken over and had read AX_DONE, while a
+# killed server redelivers them as if they were new: they are found done, and do not start again.
 # ctest: sanitize=address
 import asyncio
 

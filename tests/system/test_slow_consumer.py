@@ -1,5 +1,5 @@
 # A daemon that reads nothing for a while is cut off by the server as a slow consumer. It connects again, and nothing is
-# lost: what was published to it and thrown away is read again or asked for again.
+# lost: the daemon reads or asks again for what the server threw away.
 # ctest: timeout=120
 import asyncio
 

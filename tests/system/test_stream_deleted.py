@@ -1,5 +1,5 @@
-# Streams and consumers deleted under the running daemons are made again, said so in the log, and the road is open again.
-# Not at once: the server takes the directory of a stream away after it has told that it is gone, and would take the new one's.
+# Streams and consumers deleted under the running daemons are made again, the log says so, and tasks flow again. Not at
+# once: the server removes the directory of a stream after it has reported it gone, and would remove the new one's.
 # ctest: timeout=150
 import datetime
 

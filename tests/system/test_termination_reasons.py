@@ -1,5 +1,5 @@
-# The hand-off is gone and nobody heard why: a worker's term makes a dead letter, but not what the server itself calls a
-# termination (a replica of the consumer that saw the message go before it saw the ack).
+# The hand-off is gone, and no dispatcher heard why. A worker's term makes a dead letter; what the server itself calls a
+# termination does not (a replica of the consumer that saw the message go before it saw the ack).
 import json
 
 from harness import eventually, run

@@ -1,5 +1,5 @@
 # The clock is replaced: the server's, and with it AX time, goes forward by hours (faketime.py). A cancelled task does not
-# come when its time has passed; an Ax-Timeout of two hours, looked at by a dispatcher that has just started, is over after
+# start when its time has passed; an Ax-Timeout of two hours, checked by a dispatcher that has just started, is over after
 # three hours and not after one.
 # ctest: timeout=120
 import asyncio

@@ -1,4 +1,4 @@
-# AX_WORK deleted under the running daemons: it is made again, and nothing that was in it passes for done.
+# AX_WORK deleted under the running daemons: it is made again, and no task that was in it counts as done.
 # ctest: timeout=150
 import asyncio
 
