@@ -76,21 +76,4 @@ int64_t clock_now_ms(void);
 /* The host's wall clock, Unix epoch: only for what a person reads, never to schedule by. */
 int64_t clock_host_ns(void);
 
-/* RFC 3339 with nanoseconds and Z ("2026-01-02T03:04:05.000000006Z"); buf at least 32 bytes.
- * Returns buf. */
-char *clock_format_rfc3339(int64_t ns, char *buf);
-
-/* Parses RFC 3339 ("2026-01-02T03:04:05[.frac](Z|±hh:mm)"). Returns false if s is not one. Leap
- * seconds (":60") are refused. */
-bool clock_parse_rfc3339(const char *s, int64_t *out_ns);
-
-/* Parses a duration: digits and unit, ms|s|m|h|d, several parts allowed in falling order ("1h30m");
- * "0s" allowed. Returns false for anything else (no unit, fraction, sign, space), or above
- * max_ms. */
-bool clock_parse_duration(const char *s, int64_t max_ms, int64_t *out_ms);
-
-/* The shortest text that clock_parse_duration reads as ms (>= 0): "1m30s", "7d", "250ms"; buf at
- * least 48 bytes. Returns buf. */
-char *clock_format_duration(int64_t ms, char *buf);
-
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 
 /* ---- values ---- */
 
@@ -42,7 +42,7 @@ static bool parse_number(const struct flag_row *row, const char *value, int64_t 
 static bool parse_duration(const struct flag *f, const char *value, int64_t *out)
 {
     int64_t ms;
-    if (!clock_parse_duration(value, f->max, &ms) || ms < f->min)
+    if (!duration_parse(value, f->max, &ms) || ms < f->min)
         return false;
     *out = ms;
     return true;
@@ -86,7 +86,7 @@ static ax_err store_duration(const struct flag *f, const char *given, const char
     if (parse_duration(f, value, f->target))
         return AX_OK;
     snprintf(allowed, sizeof(allowed), "a duration from %s to %s, such as 500ms, 30s or 1h30m",
-             clock_format_duration(f->min, least), clock_format_duration(f->max, most));
+             duration_format(f->min, least), duration_format(f->max, most));
     return refuse(given, value, allowed, p);
 }
 
@@ -220,8 +220,7 @@ static void print_limits(const struct flag_row *row)
     } else if (f->kind == FLAG_INT) {
         printf("; %" PRId64 " to %" PRId64, f->min, f->max);
     } else if (f->kind == FLAG_MS) {
-        printf("; %s to %s", clock_format_duration(f->min, least),
-               clock_format_duration(f->max, most));
+        printf("; %s to %s", duration_format(f->min, least), duration_format(f->max, most));
     }
     if (row->standard != NULL)
         printf("; default %s", row->standard);

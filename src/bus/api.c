@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/rfc3339.h"
 #include "bus/connect.h"
 
 struct question {
@@ -18,7 +19,7 @@ int64_t api_time_ns(const json_t *o, const char *name)
 {
     const char *text = json_string_value(json_object_get(o, name));
     int64_t ns;
-    return text != NULL && clock_parse_rfc3339(text, &ns) ? ns : 0;
+    return text != NULL && rfc3339_parse(text, &ns) ? ns : 0;
 }
 
 int64_t api_integer(const json_t *o, const char *name, int64_t otherwise)

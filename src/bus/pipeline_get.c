@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "bus/api.h"
 #include "bus/pipeline.h"
 
@@ -60,7 +60,7 @@ static ax_err build(const json_t *m, struct stored_msg *out)
     const char *time = json_string_value(json_object_get(m, "time"));
     const char *hdrs = json_string_value(json_object_get(m, "hdrs"));
     const char *data = json_string_value(json_object_get(m, "data"));
-    if (subject == NULL || time == NULL || !clock_parse_rfc3339(time, &out->time_ns))
+    if (subject == NULL || time == NULL || !rfc3339_parse(time, &out->time_ns))
         return AX_E_PROTOCOL;
     size_t data_bytes = 0, block_bytes = 0;
     char *body = NULL, *block = NULL;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "bus/stream_info.h"
 
 #define BATCH 512
@@ -99,7 +99,7 @@ static bool on_reply(void *arg, const struct answer *a)
         return read_again(r);
     r->next_seq = strtoull(seq, NULL, 10) + 1;
     if (time != NULL)
-        clock_parse_rfc3339(time, &time_ns);
+        rfc3339_parse(time, &time_ns);
     if (!r->cancelled)
         r->events.message(r->events.arg, subject, r->next_seq - 1, time_ns, a->reply);
     return true;

@@ -16,6 +16,7 @@
 #include "task/cron.h"
 #include "task/names.h"
 #include "task/task.h"
+#include "task/task_stored.h"
 
 #define ROUNDS 10
 #define BATCH 1000
@@ -43,7 +44,7 @@ struct listing {
 static json_t *schedule_json(const char *subject, natsMsg *msg, uint64_t seq)
 {
     struct task t = {0};
-    if (task_from_stored_at(&t, subject, msg, NULL) || !t.cron) {
+    if (task_stored_read_at(&t, subject, msg, NULL) || !t.cron) {
         task_clear(&t);
         return NULL;
     }
@@ -243,7 +244,7 @@ static int set_paused(natsConnection *nc, const struct cron_flags *f, struct sto
     natsMsg *msg = NULL;
     char expected[24];
     int err_code = 0, code = -1;
-    if (task_from_stored_at(&t, s->subject, s->msg, &p))
+    if (task_stored_read_at(&t, s->subject, s->msg, &p))
         return say_problem(&p);
     if (cron_is_paused(s->msg) == paused) {
         task_clear(&t);
@@ -291,7 +292,7 @@ static int run_now(natsConnection *nc, const struct cron_flags *f, struct stored
     struct problem p = {0};
     natsMsg *msg = NULL;
     char subject[SUBJECT_MAX_CHARS], mark[TASK_ID_CHARS + 1], task[TASK_ID_CHARS + 1];
-    if (task_from_stored_at(&t, s->subject, s->msg, &p))
+    if (task_stored_read_at(&t, s->subject, s->msg, &p))
         return say_problem(&p);
     name_new_id(mark);
     name_subject(subject, "due", t.priority, t.pool, t.id);

@@ -14,6 +14,7 @@
 #include "cli/stored.h"
 #include "task/names.h"
 #include "task/task.h"
+#include "task/task_stored.h"
 
 const char cmd_dead_detail[] = "retry puts the task back into its queue as attempt 1 and then "
                                "deletes the dead letter; when the queue is full\n"
@@ -90,7 +91,7 @@ static ax_err find_dead(natsConnection *nc, const struct dead_flags *f, const ch
 static json_t *dead_json(const struct stored *s, bool with_body)
 {
     struct task t = {0};
-    if (task_from_stored_at(&t, s->subject, s->msg, NULL))
+    if (task_stored_read_at(&t, s->subject, s->msg, NULL))
         return NULL;
     const char *reason = stored_header(s->msg, HDR_REASON), *died = stored_header(s->msg, HDR_DIED);
     json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:I}", "task", t.id, "pool", t.pool, "priority",
@@ -274,7 +275,7 @@ static int retry_one(natsConnection *nc, const struct dead_flags *f, const struc
     const struct priorities *ps = arg;
     struct task t = {0};
     struct problem p = {0};
-    if (task_from_stored_at(&t, s->subject, s->msg, &p))
+    if (task_stored_read_at(&t, s->subject, s->msg, &p))
         return say_problem(&p);
     if (f->priority)
         snprintf(t.priority, sizeof(t.priority), "%s", f->priority);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/rfc3339.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/find.h"
@@ -15,7 +16,7 @@ static void print_when(const char *what, int64_t ns)
         return;
     int64_t away_ns = clock_host_ns() - ns;
     char when[32], age[32];
-    clock_format_rfc3339(ns, when);
+    rfc3339_format(ns, when);
     if (away_ns >= 0)
         printf("%-10s %s (%s ago)\n", what, when, output_seconds(away_ns, age));
     else

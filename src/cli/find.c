@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "bus/provision/provision.h"
 #include "cli/output.h"
 #include "cli/recorded.h"
@@ -106,7 +106,7 @@ static ax_err look(natsConnection *nc, const char *stream, const char *stage, co
     fill(f, state, stream, &s);
     const char *schedule = stored_header(s.msg, HDR_SCHEDULE);
     if (state == TASK_LATER && schedule && strncmp(schedule, "@at ", 4) == 0 &&
-        !clock_parse_rfc3339(schedule + 4, &f->next_ns))
+        !rfc3339_parse(schedule + 4, &f->next_ns))
         f->next_ns = 0;
     stored_clear(&s);
     return AX_OK;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 
 void output_json(json_t *value)
 {
@@ -36,7 +36,7 @@ json_t *output_text(const char *text)
 json_t *output_time(int64_t ns)
 {
     char buf[32];
-    return ns ? json_string(clock_format_rfc3339(ns, buf)) : json_null();
+    return ns ? json_string(rfc3339_format(ns, buf)) : json_null();
 }
 
 char *output_seconds(int64_t ns, char buf[32])

@@ -7,6 +7,7 @@
 
 #include "bus/pipeline.h"
 #include "cli/stored.h"
+#include "task/peer/instance.h"
 
 #define API_TIMEOUT_MS 5000
 

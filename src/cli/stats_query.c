@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "bus/connect.h"
 #include "cli/output.h"
 
@@ -122,7 +123,7 @@ bool stats_ack_wait_advice(const char *pool, const struct stats_pool *t, struct 
     snprintf(
         out->fix, sizeof(out->fix),
         "nats consumer edit AX_WORK %s --wait %s -f, or let workers say in-progress more often",
-        pool, clock_format_duration(suggested_ms(t->silence.p99_ms), better));
+        pool, duration_format(suggested_ms(t->silence.p99_ms), better));
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "bus/connect.h"
 #include "bus/pipeline.h"
 #include "bus/provision/provision.h"
@@ -78,7 +78,7 @@ static ax_err parse_stored(const char *reply, struct stored *out, struct problem
     } else {
         snprintf(out->subject, sizeof(out->subject), "%s", subject);
         out->seq = (uint64_t)json_integer_value(json_object_get(message, "seq"));
-        if (!when || !clock_parse_rfc3339(when, &out->time_ns))
+        if (!when || !rfc3339_parse(when, &out->time_ns))
             out->time_ns = 0;
         if (natsMsg_Create(&out->msg, subject, NULL, data, (int)data_bytes) != NATS_OK)
             e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));

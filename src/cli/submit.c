@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "bus/pipeline.h"
 #include "cli/stored.h"
 
@@ -88,7 +88,7 @@ void submit_parse(struct submit_answer *a, natsMsg *reply)
         a->outcome = unknown ? SUBMIT_UNANSWERED : busy ? SUBMIT_BUSY : SUBMIT_REFUSED;
         snprintf(a->description, sizeof(a->description), "%s", text_of(error, "description"));
         const char *hint = stored_header(reply, HDR_RETRY_AFTER);
-        if (!hint || !clock_parse_duration(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
+        if (!hint || !duration_parse(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
             a->retry_after_ms = RETRY_AFTER_DEFAULT_MS;
     } else {
         a->outcome = json_is_true(json_object_get(root, "duplicate")) ? SUBMIT_DUPLICATE

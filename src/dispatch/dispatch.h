@@ -17,6 +17,7 @@
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/lead/done_view.h"
 #include "dispatch/pool/pool.h"
+#include "task/peer/instance.h"
 
 /* Reading AX_POOLS once more: see dispatch_look_pools. */
 struct pools_reread {

@@ -11,8 +11,8 @@
 #include "dispatch/fair/occupancy.h"
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/pool/stats_reply.h"
-#include "task/congestion.h"
-#include "task/unrecorded.h"
+#include "task/peer/congestion.h"
+#include "task/peer/unrecorded.h"
 
 #define PAUSE_ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.PAUSE." STREAM_WORK "."
 
@@ -95,7 +95,8 @@ static void on_refused(void *arg, natsMsg *msg)
 {
     struct dispatch *d = arg;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    if (congestion_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool)) {
+    if (congestion_parse_subject(natsMsg_GetSubject(msg), CONGESTION_REFUSED_PREFIX, priority,
+                                 pool)) {
         for (struct pool *p = d->pools; p != NULL; p = p->next)
             occupancy_on_refused(p, priority);
     }
@@ -158,7 +159,7 @@ ax_err listen_start(struct dispatch *d)
         {POOLS_PREFIX ">", on_settings},
         {LEASES_PREFIX ">", on_lease},
         {CANCEL_PREFIX "*.*", on_cancel},
-        {REFUSED_PREFIX "*.*", on_refused},
+        {CONGESTION_REFUSED_PREFIX "*.*", on_refused},
         {WORKER_PREFIX "*.*", on_report},
         {UNRECORDED_PREFIX "*", on_acked},
     };

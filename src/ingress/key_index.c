@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/rfc3339.h"
 #include "bus/reader.h"
 #include "bus/stream_info.h"
 #include "bus/wire.h"
@@ -88,7 +89,7 @@ static uint32_t later_until(struct key_index *k, const char *stage, natsMsg *msg
     if (strcmp(stage, "due") == 0)
         return clamp_s((int64_t)now_s(k) + LATER_MARGIN_S);
     if (natsMsgHeader_Get(msg, HDR_SCHEDULE, &schedule) == NATS_OK && schedule != NULL &&
-        strncmp(schedule, "@at ", 4) == 0 && clock_parse_rfc3339(schedule + 4, &due_ns))
+        strncmp(schedule, "@at ", 4) == 0 && rfc3339_parse(schedule + 4, &due_ns))
         return clamp_s(due_ns / 1000000000 + LATER_MARGIN_S);
     return FOREVER;
 }

@@ -7,7 +7,8 @@
 #include "ingress/queue/queue.h"
 #include "stats/history.h"
 #include "stats/stats_answer.h"
-#include "task/lease.h"
+#include "task/peer/instance.h"
+#include "task/peer/lease.h"
 
 #define NOTE_EVERY_MS 1000
 #define OVER_NS 300000000000LL

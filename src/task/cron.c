@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
+#include "base/rfc3339.h"
 #include "task/header.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 #define EVERY "@every "
 #define EVERY_MAX_MS TASK_DELAY_MAX_MS
@@ -25,8 +26,7 @@ static bool is_every(const char *cron)
 static bool parse_every(const char *cron, int64_t *out_s)
 {
     int64_t ms;
-    if (!clock_parse_duration(cron + strlen(EVERY), EVERY_MAX_MS, &ms) || ms < 1000 ||
-        ms % 1000 != 0) {
+    if (!duration_parse(cron + strlen(EVERY), EVERY_MAX_MS, &ms) || ms < 1000 || ms % 1000 != 0) {
         return false;
     }
     *out_s = ms / 1000;
@@ -46,7 +46,7 @@ static int count_fields(const char *cron)
 
 ax_err cron_check(const struct task *t, struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     const char *cron = t->cron;
     int64_t seconds;
     if (is_every(cron)) {
@@ -55,11 +55,11 @@ ax_err cron_check(const struct task *t, struct problem *p)
                                "%s: %s is not allowed; it must be " EVERY
                                "and a duration of whole seconds from 1s to "
                                "365d, such as " EVERY "10m",
-                               HDR_CRON, task_quote(cron, quoted));
+                               HDR_CRON, task_rule_quote(cron, quoted));
         }
         if (t->time_zone) {
             return problem_set(p, AX_E_INVALID, "%s is given with %s %s, which has no use for one",
-                               HDR_TIME_ZONE, HDR_CRON, task_quote(cron, quoted));
+                               HDR_TIME_ZONE, HDR_CRON, task_rule_quote(cron, quoted));
         }
         return AX_OK;
     }
@@ -73,32 +73,33 @@ ax_err cron_check(const struct task *t, struct problem *p)
                            "%s: %s is not allowed; it must be " EVERY
                            "10m, @hourly, @daily, @midnight, @weekly, "
                            "@monthly, @yearly, @annually, or " FIELDS,
-                           HDR_CRON, task_quote(cron, quoted));
+                           HDR_CRON, task_rule_quote(cron, quoted));
     }
     int fields = count_fields(cron);
     if (fields != 6) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it has %d field%s and must have " FIELDS,
-                           HDR_CRON, task_quote(cron, quoted), fields, fields == 1 ? "" : "s");
+                           HDR_CRON, task_rule_quote(cron, quoted), fields, fields == 1 ? "" : "s");
     }
     return AX_OK;
 }
 
 ax_err cron_refused(const struct task *t, bool for_zone, struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     if (for_zone) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not a time zone that the server knows; it must be the name "
                            "of an IANA time zone, "
                            "such as Europe/Zurich",
-                           HDR_TIME_ZONE, task_quote(t->time_zone ? t->time_zone : "", quoted));
+                           HDR_TIME_ZONE,
+                           task_rule_quote(t->time_zone ? t->time_zone : "", quoted));
     }
     return problem_set(p, AX_E_INVALID,
                        "%s: %s is not allowed; it must have " FIELDS
                        ", each within its range, and name a time that "
                        "comes within five years",
-                       HDR_CRON, task_quote(t->cron, quoted));
+                       HDR_CRON, task_rule_quote(t->cron, quoted));
 }
 
 char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX])
@@ -168,7 +169,7 @@ void cron_firing_id(const char *schedule_id, int64_t submitted, natsMsg *due, ui
 char *cron_firing_key(const char *key, int64_t time_ns, char out[CRON_KEY_MAX])
 {
     char time[40];
-    clock_format_rfc3339(time_ns - time_ns % 1000000000, time);
+    rfc3339_format(time_ns - time_ns % 1000000000, time);
     time[strlen("2030-01-31T09:00:00")] = '\0';
     snprintf(out, CRON_KEY_MAX, "%.*s@%sZ", TASK_CRON_KEY_MAX_BYTES, key ? key : "", time);
     return out;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "task/header.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 const struct header_row header_table[HEADER_COUNT] = {
 #define GIVEN(id, rule, field, form, carried)                                                      \
@@ -104,7 +104,7 @@ enum header_stage header_table_stage(const char *subject)
 static const char *format_number(const struct header_row *row, int64_t n, char buf[VALUE_MAX])
 {
     if (row->form == FORM_TIME)
-        return clock_format_rfc3339(n, buf);
+        return rfc3339_format(n, buf);
     if (row->form == FORM_DURATION && n % 1000 == 0)
         snprintf(buf, VALUE_MAX, "%" PRId64 "s", n / 1000);
     else

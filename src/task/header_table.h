@@ -3,7 +3,7 @@
  * which stands here cannot be forgotten on the way.
  *
  * A new header takes its name (HDR_… in task/names.h), a field of struct task (task/task.h), a row
- * here, its rule (task/task_rules.c) and, where producers give it, its field in
+ * here, its rule (task/task_rule.c) and, where producers give it, its field in
  * schemas/ax/v1/task.proto. Pure. */
 #ifndef AX_TASK_HEADER_TABLE_H
 #define AX_TASK_HEADER_TABLE_H

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 
 #define SHOWN_MAX 80 /* characters of a foreign value that an error message repeats */
 
@@ -92,8 +92,8 @@ static ax_err out_of_range(const struct field *f, const json_t *value, struct pr
     if (f->kind == DURATION) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed, must be a duration from \"%s\" to \"%s\"",
-                           f->name, shown, clock_format_duration((int64_t)f->min, least),
-                           clock_format_duration((int64_t)f->max, most));
+                           f->name, shown, duration_format((int64_t)f->min, least),
+                           duration_format((int64_t)f->max, most));
     }
     return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be a %s from %.7g to %.7g",
                        f->name, shown, f->kind == REAL ? "number" : "whole number", f->min, f->max);
@@ -140,8 +140,7 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
     if (f->kind == DURATION) {
         int64_t ms;
         const char *text = json_string_value(value);
-        if (text == NULL || !clock_parse_duration(text, (int64_t)f->max, &ms) ||
-            ms < (int64_t)f->min) {
+        if (text == NULL || !duration_parse(text, (int64_t)f->max, &ms) || ms < (int64_t)f->min) {
             return out_of_range(f, value, p);
         }
         *(int64_t *)at = ms;
@@ -200,7 +199,7 @@ static json_t *get_field(const struct settings *s, const struct field *f)
     case SWITCH:
         return json_boolean(*(const bool *)at);
     default:
-        return json_string(clock_format_duration(*(const int64_t *)at, text));
+        return json_string(duration_format(*(const int64_t *)at, text));
     }
 }
 

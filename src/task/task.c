@@ -8,7 +8,7 @@
 
 #include "task/header.h"
 #include "task/header_table.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 void task_init(struct task *t)
 {
@@ -100,4 +100,13 @@ ax_err task_to_msg(const struct task *t, const char *subject, const char *reply,
     }
     *out = msg;
     return AX_OK;
+}
+
+void task_give_id(struct task *t)
+{
+    if (t->key) {
+        name_task_id(t->pool, t->key, strlen(t->key), t->id);
+    } else {
+        name_new_id(t->id);
+    }
 }

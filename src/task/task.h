@@ -71,46 +71,12 @@ struct task {
     size_t header_count;
 };
 
-/* Headers form of a submission on ax.submit.…: checks subject and every header (docs/design.md),
- * gives a keyed task its id and a keyless one a fresh one. Refuses (AX_E_INVALID, p names header,
- * value and what is allowed): unknown Ax-* header in any case of letters, a header of AX's given
- * twice, key of 0 or > 512 bytes, Nats-Msg-Id and Ax-Key that differ, numbers out of range, a delay
- * and a time together. Drops Nats-* headers other than Nats-Msg-Id. Does not check priority against
- * existing streams nor the size (task_check_size). msg: borrowed. On error nothing to clear. */
-ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p);
-
-/* Protobuf form: payload of an ax.v1.Task. priority and pool come from the subject; the message's
- * own fields win when set. *unpacked (an Ax__V1__Task) is what the task borrows from: free it with
- * task_proto_free after task_clear. */
-ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes,
-                       void **unpacked, struct problem *p);
-void task_proto_free(void *unpacked);
-
-/* The headers of a message whose body is protobuf: its fields stand in the body, so a header of
- * AX's (or Nats-Msg-Id) beside Ax-Schema would be ignored silently; it is refused instead
- * (AX_E_INVALID). */
-ax_err task_check_proto_headers(natsMsg *msg, struct problem *p);
-
-/* A batch (ax.v1.TaskBatch) of 1 to TASK_BATCH_MAX tasks: unpacks, then hands out one task at a
- * time. */
-ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count,
-                         struct problem *p);
-ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index,
-                      struct problem *p);
-void task_batch_free(void *batch);
-
-/* A message stored in ax.queue/later/due/spill/work/dead. Lenient, since anyone may publish there
- * by hand: what is missing or unreadable takes its default. AX_E_INVALID only if the subject names
- * no task. Headers that AX sets anew at every stage (lease, schedule, msg id, reason) are left out
- * of the pass-through ones. */
-ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p);
-/* The same for a message read through the API: subject given apart, msg carries headers and
- * body. */
-ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p);
-
 /* A task of which nothing is given. */
 #define TASK_NONE {.attempt = 1, .max_retry = -1, .delay_ms = -1}
 void task_init(struct task *t);
+
+/* Gives the task its id: from pool and key, or a fresh one. */
+void task_give_id(struct task *t);
 
 /* Frees what the task owns. Safe on a zeroed task and twice. */
 void task_clear(struct task *t);

@@ -1,4 +1,5 @@
-/* The protobuf form of a submission. */
+#include "task/task_proto.h"
+
 #include <protobuf-c/protobuf-c.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +7,9 @@
 #include <strings.h>
 
 #include "ax/v1/task.pb-c.h"
+#include "task/header.h"
 #include "task/header_table.h"
-#include "task/task.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 /* protobuf-c hands strings out without their length, so that one with a NUL byte in it looks merely
  * short, and two different keys alike. Its blocks are as long as the string and its NUL, so this
@@ -96,10 +97,10 @@ static ax_err take_name(char *out, const char *field, const char *value, struct 
         return AX_OK;
     }
     if (!name_is_valid(value)) {
-        char quoted[TASK_QUOTE_MAX];
+        char quoted[TASK_RULE_QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
-                           task_quote(value, quoted), NAME_MAX_CHARS);
+                           task_rule_quote(value, quoted), NAME_MAX_CHARS);
     }
     strcpy(out, value);
     return AX_OK;
@@ -190,25 +191,25 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
     for (size_t i = 0; err == AX_OK && i < m->n_headers; i++) {
         const char *name = m->headers[i]->key;
         const char *value = m->headers[i]->value;
-        char quoted[TASK_QUOTE_MAX];
+        char quoted[TASK_RULE_QUOTE_MAX];
         if (holds_nul(name) || holds_nul(value)) {
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: holds a NUL byte, which is not allowed",
-                               task_quote(name, quoted));
+                               task_rule_quote(name, quoted));
         }
-        if (task_header_is_ax(name)) {
+        if (header_is_ax(name)) {
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: not allowed; in the protobuf form AX's own "
                                "fields are those of the "
                                "message",
-                               task_quote(name, quoted));
+                               task_rule_quote(name, quoted));
         }
         if (strcasecmp(name, HDR_MSG_ID) == 0) {
             /* Dropped like the others, it would lose the key without a word. */
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: not allowed; the field key says it", name);
         }
-        if (!task_header_is_nats(name) && !comes_again(m, i)) {
+        if (!header_is_nats(name) && !comes_again(m, i)) {
             err = task_rule_pass(t, "headers entry", name, value, p);
         }
     }
@@ -237,7 +238,7 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
     return AX_OK;
 }
 
-ax_err task_from_proto(struct task *t, const char *subject, const void *data, size_t bytes,
+ax_err task_proto_read(struct task *t, const char *subject, const void *data, size_t bytes,
                        void **unpacked, struct problem *p)
 {
     ax_err err = unpack(unpacked, &ax__v1__task__descriptor, data, bytes, p);
@@ -257,8 +258,8 @@ void task_proto_free(void *unpacked)
     release(unpacked);
 }
 
-ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *count,
-                         struct problem *p)
+ax_err task_proto_unpack_batch(const void *data, size_t bytes, void **batch, size_t *count,
+                               struct problem *p)
 {
     *count = 0;
     ax_err err = unpack(batch, &ax__v1__task_batch__descriptor, data, bytes, p);
@@ -278,14 +279,14 @@ ax_err task_batch_unpack(const void *data, size_t bytes, void **batch, size_t *c
     return AX_OK;
 }
 
-ax_err task_batch_get(struct task *t, const char *subject, const void *batch, size_t index,
-                      struct problem *p)
+ax_err task_proto_read_nth(struct task *t, const char *subject, const void *batch, size_t index,
+                           struct problem *p)
 {
     const Ax__V1__TaskBatch *m = batch;
     return take(t, subject, m->tasks[index], p);
 }
 
-void task_batch_free(void *batch)
+void task_proto_free_batch(void *batch)
 {
     release(batch);
 }

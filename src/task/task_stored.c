@@ -1,11 +1,11 @@
-/* Tasks as AX's own streams hold them. Lenient: anyone may publish there by hand, and a task there
- * is never refused for a header that cannot be read. */
+#include "task/task_stored.h"
+
 #include <string.h>
 
+#include "task/header.h"
 #include "task/header_table.h"
-#include "task/task.h"
 #include "task/task_headers.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 struct reading {
     struct task *task;
@@ -19,28 +19,28 @@ static ax_err take_header(void *arg, const struct task_header_value *h)
     if (!h->whole) {
         return AX_OK;
     }
-    if (task_header_is_ax(h->name)) {
+    if (header_is_ax(h->name)) {
         if (h->index == 0)
             header_table_read(t, r->stage, h->name, h->value);
         return AX_OK;
     }
-    if (task_header_is_nats(h->name)) {
+    if (header_is_nats(h->name)) {
         return AX_OK;
     }
     ax_err err = task_rule_pass(t, "header", h->name, h->value, NULL);
     return err == AX_E_NOMEM ? err : AX_OK;
 }
 
-ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p)
+ax_err task_stored_read_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p)
 {
     task_init(t);
     struct task_subject names;
     if (!name_parse_task_subject(subject, &names)) {
-        char quoted[TASK_QUOTE_MAX];
+        char quoted[TASK_RULE_QUOTE_MAX];
         return problem_set(
             p, AX_E_INVALID,
             "subject %s names no task; it must be ax.<stage>[.<priority>].<pool>.<id>",
-            task_quote(subject, quoted));
+            task_rule_quote(subject, quoted));
     }
     strcpy(t->priority, names.priority);
     strcpy(t->pool, names.pool);
@@ -59,7 +59,7 @@ ax_err task_from_stored_at(struct task *t, const char *subject, natsMsg *msg, st
     return AX_OK;
 }
 
-ax_err task_from_stored(struct task *t, natsMsg *msg, struct problem *p)
+ax_err task_stored_read(struct task *t, natsMsg *msg, struct problem *p)
 {
-    return task_from_stored_at(t, natsMsg_GetSubject(msg), msg, p);
+    return task_stored_read_at(t, natsMsg_GetSubject(msg), msg, p);
 }

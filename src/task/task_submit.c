@@ -1,13 +1,14 @@
-/* The headers form of a submission. */
+#include "task/task_submit.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "task/header.h"
 #include "task/header_table.h"
-#include "task/task.h"
 #include "task/task_headers.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 struct submission {
     struct task *task;
@@ -17,10 +18,10 @@ struct submission {
 
 static ax_err refuse_schema(const char *field, const char *value, struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     return problem_set(p, AX_E_INVALID,
                        "%s: %s is not allowed; it must be ax.v1.Task, ax.v1.TaskBatch, or left out",
-                       field, task_quote(value, quoted));
+                       field, task_rule_quote(value, quoted));
 }
 
 /* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
@@ -53,7 +54,7 @@ static size_t distance(const char *a, const char *b)
 /* Names the nearest of AX's headers, or all that a producer can give. */
 static ax_err refuse_unknown(const char *name, struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     char list[256] = "";
     const char *nearest = NULL;
     size_t best = 4, used = 0;
@@ -71,10 +72,10 @@ static ax_err refuse_unknown(const char *name, struct problem *p)
     }
     if (nearest) {
         return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
-                           task_quote(name, quoted), nearest);
+                           task_rule_quote(name, quoted), nearest);
     }
     return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
-                       task_quote(name, quoted), list);
+                       task_rule_quote(name, quoted), list);
 }
 
 static ax_err take_ax_header(struct task *t, const struct task_header_value *h, struct problem *p)
@@ -88,12 +89,12 @@ static ax_err take_ax_header(struct task *t, const struct task_header_value *h, 
 
 static ax_err refuse_unreadable(const char *name, struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     return problem_set(p, AX_E_INVALID,
                        "header %s: the value is empty, folded over several lines, or holds a NUL "
                        "byte; give it a plain "
                        "value or leave it out",
-                       task_quote(name, quoted));
+                       task_rule_quote(name, quoted));
 }
 
 static ax_err refuse_twice(const struct task_header_value *h, struct problem *p)
@@ -107,11 +108,11 @@ static ax_err take_header(void *arg, const struct task_header_value *h)
     if (!h->whole) {
         return refuse_unreadable(h->name, s->p);
     }
-    if (task_header_is_ax(h->name)) {
+    if (header_is_ax(h->name)) {
         ax_err err = take_ax_header(s->task, h, s->p);
         return err == AX_OK && h->of > 1 ? refuse_twice(h, s->p) : err;
     }
-    if (!task_header_is_nats(h->name)) {
+    if (!header_is_nats(h->name)) {
         return task_rule_pass(s->task, "header", h->name, h->value, s->p);
     }
     if (strcmp(h->name, HDR_MSG_ID) == 0) {
@@ -138,7 +139,7 @@ static ax_err explain_unreadable(ax_err err, struct problem *p)
     return err == AX_E_NOMEM ? problem_set(p, err, "out of memory") : err;
 }
 
-ax_err task_from_submit(struct task *t, natsMsg *msg, struct problem *p)
+ax_err task_submit_read(struct task *t, natsMsg *msg, struct problem *p)
 {
     task_init(t);
     ax_err err = name_parse_submit(natsMsg_GetSubject(msg), t->priority, t->pool, p);
@@ -184,17 +185,17 @@ static ax_err check_beside_proto(void *arg, const struct task_header_value *h)
                    ? AX_OK
                    : refuse_schema(h->name, h->value, p);
     }
-    if (task_header_is_ax(h->name) || strcasecmp(h->name, HDR_MSG_ID) == 0) {
-        char quoted[TASK_QUOTE_MAX];
+    if (header_is_ax(h->name) || strcasecmp(h->name, HDR_MSG_ID) == 0) {
+        char quoted[TASK_RULE_QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
                            "header %s: not allowed beside %s; in the protobuf form the message's "
                            "own fields say it",
-                           task_quote(h->name, quoted), HDR_SCHEMA);
+                           task_rule_quote(h->name, quoted), HDR_SCHEMA);
     }
     return AX_OK;
 }
 
-ax_err task_check_proto_headers(natsMsg *msg, struct problem *p)
+ax_err task_submit_check_proto(natsMsg *msg, struct problem *p)
 {
     return explain_unreadable(task_headers_each(msg, check_beside_proto, p), p);
 }

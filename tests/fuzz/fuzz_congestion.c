@@ -5,43 +5,45 @@
 #include <string.h>
 
 #include "check.h"
-#include "task/congestion.h"
+#include "task/peer/congestion.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    struct refused r, r2;
-    struct held h, h2;
-    uint8_t buf[REFUSED_MAX_BYTES];
+    struct congestion_refusal r, r2;
+    struct congestion_occupancy h, h2;
+    uint8_t buf[CONGESTION_REFUSAL_MAX_BYTES];
     const uint8_t *nul = size > 0 ? memchr(data, '\0', size) : NULL;
     if (nul != NULL) {
-        if (congestion_parse_subject((const char *)data, REFUSED_PREFIX, priority, pool) ||
-            congestion_parse_subject((const char *)data, OCCUPANCY_PREFIX, priority, pool))
+        if (congestion_parse_subject((const char *)data, CONGESTION_REFUSED_PREFIX, priority,
+                                     pool) ||
+            congestion_parse_subject((const char *)data, CONGESTION_OCCUPANCY_PREFIX, priority,
+                                     pool))
             CHECK(name_is_valid(priority) && name_is_valid(pool));
         size -= (size_t)(nul + 1 - data);
         data = nul + 1;
     }
-    if (refused_unpack(&r, data, size) == AX_OK) {
+    if (congestion_unpack_refusal(&r, data, size) == AX_OK) {
         CHECK(strlen(r.group) <= GROUP_MAX_BYTES);
-        size_t bytes = refused_pack(&r, buf);
-        CHECK(bytes <= sizeof(buf) && refused_unpack(&r2, buf, bytes) == AX_OK);
+        size_t bytes = congestion_pack_refusal(&r, buf);
+        CHECK(bytes <= sizeof(buf) && congestion_unpack_refusal(&r2, buf, bytes) == AX_OK);
         CHECK(strcmp(r.group, r2.group) == 0 && r.count == r2.count);
     }
-    if (occupancy_unpack(&h, data, size) == AX_OK) {
+    if (congestion_unpack_occupancy(&h, data, size) == AX_OK) {
         size_t bytes;
-        CHECK(h.count <= OCCUPANCY_GROUPS_MAX);
-        uint8_t *again = occupancy_pack(&h, &bytes);
-        CHECK(again != NULL && occupancy_unpack(&h2, again, bytes) == AX_OK &&
+        CHECK(h.count <= CONGESTION_GROUPS_MAX);
+        uint8_t *again = congestion_pack_occupancy(&h, &bytes);
+        CHECK(again != NULL && congestion_unpack_occupancy(&h2, again, bytes) == AX_OK &&
               h2.count == h.count && h2.others == h.others);
         for (size_t i = 0; i < h.count; i++) {
             CHECK(strcmp(h.groups[i].group, h2.groups[i].group) == 0 &&
-                  h.groups[i].held == h2.groups[i].held);
+                  h.groups[i].tasks == h2.groups[i].tasks);
         }
         free(again);
-        held_clear(&h);
-        held_clear(&h2);
+        congestion_clear_occupancy(&h);
+        congestion_clear_occupancy(&h2);
     } else {
         CHECK(h.groups == NULL);
     }

@@ -10,6 +10,8 @@
 #include "check.h"
 #include "open_nats.h"
 #include "task/task.h"
+#include "task/task_stored.h"
+#include "task/task_submit.h"
 
 /* What is accepted must come back the same from what is stored. */
 static void check_round_trip(const struct task *t)
@@ -19,7 +21,7 @@ static void check_round_trip(const struct task *t)
     natsMsg *stored = NULL;
     struct task back;
     CHECK(task_to_msg(t, subject, NULL, &stored) == AX_OK);
-    CHECK(task_from_stored(&back, stored, NULL) == AX_OK);
+    CHECK(task_stored_read(&back, stored, NULL) == AX_OK);
     CHECK(!t->key == !back.key && (!t->key || strcmp(t->key, back.key) == 0));
     CHECK(strcmp(t->id, back.id) == 0);
     CHECK(t->max_retry == back.max_retry && t->backoff_ms == back.backoff_ms &&
@@ -78,15 +80,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct task t;
     struct problem p = {0};
-    ax_err err = task_from_submit(&t, msg, &p);
+    ax_err err = task_submit_read(&t, msg, &p);
     CHECK(err == AX_OK || (err == AX_E_INVALID && p.text[0]));
     if (err == AX_OK) {
         check_accepted(&t);
         task_clear(&t);
     }
-    CHECK(task_from_stored_at(&t, "ax.due.high.email.abc", msg, NULL) == AX_OK);
+    CHECK(task_stored_read_at(&t, "ax.due.high.email.abc", msg, NULL) == AX_OK);
     task_clear(&t);
-    (void)task_check_proto_headers(msg, &p);
+    (void)task_submit_check_proto(msg, &p);
     natsMsg_Destroy(msg);
     return 0;
 }

@@ -7,8 +7,10 @@
 #include "check.h"
 #include "done/record.h"
 #include "open_nats.h"
-#include "task/lease.h"
+#include "task/peer/lease.h"
+#include "task/peer/presence.h"
 #include "task/task.h"
+#include "task/task_proto.h"
 
 static void check_accepted(const struct task *t)
 {
@@ -29,7 +31,7 @@ static void try_task(const uint8_t *data, size_t size)
     struct task t;
     struct problem p = {0};
     void *unpacked = NULL;
-    if (task_from_proto(&t, "ax.submit.high.email", data, size, &unpacked, &p) == AX_OK) {
+    if (task_proto_read(&t, "ax.submit.high.email", data, size, &unpacked, &p) == AX_OK) {
         check_accepted(&t);
         task_clear(&t);
     } else {
@@ -43,18 +45,18 @@ static void try_batch(const uint8_t *data, size_t size)
     struct problem p = {0};
     void *batch = NULL;
     size_t count = 0;
-    if (task_batch_unpack(data, size, &batch, &count, &p) != AX_OK) {
+    if (task_proto_unpack_batch(data, size, &batch, &count, &p) != AX_OK) {
         CHECK(p.text[0] && !batch);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         struct task t;
-        if (task_batch_get(&t, "ax.submit.high.email", batch, i, &p) == AX_OK) {
+        if (task_proto_read_nth(&t, "ax.submit.high.email", batch, i, &p) == AX_OK) {
             check_accepted(&t);
             task_clear(&t);
         }
     }
-    task_batch_free(batch);
+    task_proto_free_batch(batch);
 }
 
 static void try_record(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "task/report.h"
+#include "task/peer/report.h"
 
 static void check_subject(const uint8_t *data, size_t size)
 {

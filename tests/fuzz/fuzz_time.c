@@ -2,16 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
+#include "base/rfc3339.h"
 #include "check.h"
 
 static void check_time(const char *s)
 {
     int64_t ns, back;
     char buf[32];
-    if (clock_parse_rfc3339(s, &ns)) {
-        CHECK(strlen(clock_format_rfc3339(ns, buf)) == 30);
-        CHECK(clock_parse_rfc3339(buf, &back) && back == ns);
+    if (rfc3339_parse(s, &ns)) {
+        CHECK(strlen(rfc3339_format(ns, buf)) == 30);
+        CHECK(rfc3339_parse(buf, &back) && back == ns);
     }
 }
 
@@ -19,10 +20,10 @@ static void check_duration(const char *s)
 {
     int64_t ms, back;
     char buf[48];
-    if (clock_parse_duration(s, INT64_MAX, &ms)) {
+    if (duration_parse(s, INT64_MAX, &ms)) {
         CHECK(ms >= 0);
-        CHECK(clock_parse_duration(clock_format_duration(ms, buf), ms, &back) && back == ms);
-        CHECK(ms == 0 || !clock_parse_duration(s, ms - 1, &back));
+        CHECK(duration_parse(duration_format(ms, buf), ms, &back) && back == ms);
+        CHECK(ms == 0 || !duration_parse(s, ms - 1, &back));
     }
 }
 
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t ns, back;
     if (size >= sizeof(ns)) { /* any number is a time that can be written */
         memcpy(&ns, data, sizeof(ns));
-        CHECK(clock_parse_rfc3339(clock_format_rfc3339(ns, buf), &back) && back == ns);
+        CHECK(rfc3339_parse(rfc3339_format(ns, buf), &back) && back == ns);
     }
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "task/unrecorded.h"
+#include "task/peer/unrecorded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

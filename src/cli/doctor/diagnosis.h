@@ -9,6 +9,7 @@
 #include "bus/provision/provision.h"
 #include "cli/pool.h"
 #include "cli/stats_query.h"
+#include "task/peer/instance.h"
 
 enum severity {
     SEVERITY_NOTE,    /* worth knowing, maybe wanted */

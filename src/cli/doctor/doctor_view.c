@@ -7,6 +7,7 @@
 
 #include "bus/stream_info.h"
 #include "cli/stored.h"
+#include "task/peer/presence.h"
 
 #define TOLD_WAIT_MS 2500
 #define TOLD_MIN_MS                                                                              \

@@ -19,7 +19,8 @@
 #include "cli/pool.h"
 #include "cli/stored.h"
 #include "cli/work/work.h"
-#include "task/lease.h"
+#include "task/peer/instance.h"
+#include "task/peer/lease.h"
 
 #define ACK_WAIT_DEFAULT_MS 30000
 #define INFO_EVERY_MS 10000

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "task/names.h"
-#include "task/report.h"
+#include "task/peer/report.h"
 
 /* ---- mailbox: what came, in order; fd is readable when there is something */
 

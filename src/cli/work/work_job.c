@@ -13,6 +13,7 @@
 #include "bus/ack.h"
 #include "cli/work/work.h"
 #include "task/task.h"
+#include "task/task_stored.h"
 
 #define EXIT_NAK 75  /* EX_TEMPFAIL */
 #define EXIT_TERM 65 /* EX_DATAERR */
@@ -121,7 +122,7 @@ struct job *job_start(natsMsg *msg, const char *command)
     char **environment = NULL;
     bool started = false;
     if (j && natsMsg_GetReply(msg) && ack_parse_subject(natsMsg_GetReply(msg), &ack) &&
-        task_from_stored(&t, msg, NULL) == AX_OK) {
+        task_stored_read(&t, msg, NULL) == AX_OK) {
         snprintf(j->id, sizeof(j->id), "%s", t.id);
         j->fence = ack.stream_seq;
         j->in_fd = j->err_fd = -1;

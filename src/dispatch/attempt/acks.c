@@ -10,7 +10,7 @@
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
-#include "task/unrecorded.h"
+#include "task/peer/unrecorded.h"
 
 #define PENDING_MAX 8192
 /* Less than the shortest window: what was done longer ago may be wanted again. */

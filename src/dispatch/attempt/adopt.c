@@ -15,6 +15,7 @@
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
+#include "task/task_stored.h"
 
 #define WAIT_MS 5000
 #define RETRY_MS 500
@@ -269,7 +270,7 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
         return;
     }
     if (attempt_of_message(q, lease.stream_seq) != NULL ||
-        task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
+        task_stored_read_at(&t, subject, msg, NULL) != AX_OK)
         return; /* a second hand-off of the same queue message: the first leads */
     struct attempt *r = attempt_adopt(q, &t, value, lease.stream_seq, lease.timestamp_ns, seq);
     if (r != NULL) {

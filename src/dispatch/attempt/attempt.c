@@ -15,6 +15,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
+#include "task/task_stored.h"
 
 #define MESSAGE_BYTES                                                          \
     1024 /* of a message with its headers, beside the body, as nats.c keeps it \
@@ -169,7 +170,7 @@ static bool join(struct attempt *a, const char *group, bool ordered, bool runnin
 /* AX_E_NOMEM: it could not be read. AX_E_INVALID: it is no task, p says why. */
 static ax_err read_task(struct attempt *a, struct problem *p)
 {
-    ax_err err = task_from_stored(&a->task, a->msg, p);
+    ax_err err = task_stored_read(&a->task, a->msg, p);
     if (err == AX_E_NOMEM) {
         a->task = (struct task){0};
         return err;

@@ -6,12 +6,14 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/rfc3339.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "task/backoff.h"
 #include "task/header.h"
+#include "task/task_stored.h"
 
 #define DELETE_WAIT_MS 5000
 
@@ -139,7 +141,7 @@ static void on_content(struct attempt *a, ax_err err, const struct stored_msg *f
         return;
     }
     if (err == AX_OK)
-        err = task_from_stored_at(&t, found->subject, found->msg, NULL);
+        err = task_stored_read_at(&t, found->subject, found->msg, NULL);
     if (err == AX_OK) {
         snprintf(t.priority, sizeof(t.priority), "%s", a->queue->priority);
         snprintf(t.pool, sizeof(t.pool), "%s", a->pool->name);
@@ -218,7 +220,7 @@ void ending_write_retry(struct attempt *a, const struct attempt_news *news)
     name_subject(subject, "later", next.priority, next.pool, next.id);
     name_subject(target, "due", next.priority, next.pool, next.id);
     attempt_identity(a, ".later", id);
-    clock_format_rfc3339(due_ns, at + strlen(at));
+    rfc3339_format(due_ns, at + strlen(at));
     const char *const headers[][2] = {{HDR_MSG_ID, id},
                                       {HDR_EXPECT_SUBJECT_SEQ, "0"},
                                       {HDR_SCHEDULE, at},
@@ -248,7 +250,7 @@ void ending_write_dead_letter(struct attempt *a, const struct attempt_news *news
     name_subject_dead(subject, a->pool->name, t->id);
     attempt_identity(a, ".dead", id);
     why_dead(a, t, why, sizeof(why));
-    clock_format_rfc3339(clock_ax_ns(&d->clock), when);
+    rfc3339_format(clock_ax_ns(&d->clock), when);
     const char *const headers[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
     /* Another submission of it may be stored later, and must be looked up then. */
     filter_add(d->done.filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "dispatch/attempt/acks.h"
@@ -378,7 +379,7 @@ static void on_limit(void *arg)
     struct attempt *a = arg;
     char took[48], why[120];
     snprintf(why, sizeof(why), "ran longer than its timeout of %s",
-             clock_format_duration(a->task.timeout_ms, took));
+             duration_format(a->task.timeout_ms, took));
     attempt_on(a, ATTEMPT_ON_OVERRAN,
                &(struct attempt_news){.end = END_FAILED,
                                       .dead = DEAD_FAILED,

@@ -9,23 +9,23 @@
 #include "dispatch/fair/groups.h"
 #include "dispatch/fair/occupancy.h"
 #include "dispatch/pool/pool.h"
-#include "task/congestion.h"
+#include "task/peer/congestion.h"
 
 #define EVERY_MS 100
 #define CONGESTED_NS 10000000000LL /* after the last refusal that was heard */
 
-static int by_held(const void *left, const void *right)
+static int by_tasks(const void *left, const void *right)
 {
-    const struct occupancy_group *a = left, *b = right;
-    return (a->held < b->held) - (a->held > b->held);
+    const struct congestion_group *a = left, *b = right;
+    return (a->tasks < b->tasks) - (a->tasks > b->tasks);
 }
 
-static void add(struct held *h, const char *name, int64_t runs)
+static void add(struct congestion_occupancy *h, const char *name, int64_t runs)
 {
     if (runs <= 0)
         return;
     snprintf(h->groups[h->count].group, sizeof(h->groups[0].group), "%s", name);
-    h->groups[h->count++].held = (uint32_t)(runs < UINT32_MAX ? runs : UINT32_MAX);
+    h->groups[h->count++].tasks = (uint32_t)(runs < UINT32_MAX ? runs : UINT32_MAX);
 }
 
 static void tell(struct queue *q)
@@ -33,7 +33,8 @@ static void tell(struct queue *q)
     struct pool *p = q->pool;
     struct group *g, *next;
     char subject[SUBJECT_MAX_CHARS];
-    struct held h = {.groups = calloc(HASH_COUNT(p->groups) + 1, sizeof(*h.groups))};
+    struct congestion_occupancy h = {
+        .groups = calloc(HASH_COUNT(p->groups) + 1, sizeof(*h.groups))};
     size_t bytes;
     if (h.groups == NULL)
         return; /* without it the queue is first come, first served */
@@ -42,14 +43,14 @@ static void tell(struct queue *q)
         const struct group_queue *l = group_queue_of(g, q);
         add(&h, g->name, l != NULL ? l->attempts : 0);
     }
-    if (h.count > OCCUPANCY_GROUPS_MAX) {
-        qsort(h.groups, h.count, sizeof(*h.groups), by_held);
-        for (size_t i = OCCUPANCY_GROUPS_MAX; i < h.count; i++)
-            h.others += h.groups[i].held;
-        h.count = OCCUPANCY_GROUPS_MAX;
+    if (h.count > CONGESTION_GROUPS_MAX) {
+        qsort(h.groups, h.count, sizeof(*h.groups), by_tasks);
+        for (size_t i = CONGESTION_GROUPS_MAX; i < h.count; i++)
+            h.others += h.groups[i].tasks;
+        h.count = CONGESTION_GROUPS_MAX;
     }
-    uint8_t *data = occupancy_pack(&h, &bytes);
-    snprintf(subject, sizeof(subject), OCCUPANCY_PREFIX "%s.%s", q->priority, p->name);
+    uint8_t *data = congestion_pack_occupancy(&h, &bytes);
+    snprintf(subject, sizeof(subject), CONGESTION_OCCUPANCY_PREFIX "%s.%s", q->priority, p->name);
     if (data != NULL)
         wire_publish(p->dispatch->wire, subject, data, bytes);
     free(data);

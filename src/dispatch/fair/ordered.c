@@ -9,6 +9,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/pool/pool.h"
+#include "task/task_stored.h"
 
 #define WAIT_MS 3000
 #define REBUILD_AGAIN_MS 250
@@ -239,7 +240,7 @@ static void take(struct pool *p, const char *subject, uint64_t seq, natsMsg *msg
     const char *ordered = NULL;
     if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) != NATS_OK ||
         !name_parse_task_subject(subject, &names) ||
-        task_from_stored_at(&t, subject, msg, NULL) != AX_OK)
+        task_stored_read_at(&t, subject, msg, NULL) != AX_OK)
         return;
     struct queue *q = queue_of(p, names.priority);
     struct group_queue *l = q != NULL && t.ordered && t.group != NULL ? groups_queue(q, t.group)

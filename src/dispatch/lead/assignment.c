@@ -11,6 +11,7 @@
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/pool/pool.h"
 #include "task/header.h"
+#include "task/peer/presence.h"
 
 #define TICKS_PER_TTL 20
 

@@ -11,7 +11,8 @@
 #include "base/hash.h"
 #include "bus/loop.h"
 #include "bus/wire.h"
-#include "task/lease.h"
+#include "task/peer/lease.h"
+#include "task/peer/presence.h"
 
 struct dispatch;
 struct leadership;

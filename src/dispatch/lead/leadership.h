@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "task/lease.h"
+#include "task/peer/lease.h"
 
 struct pool;
 

@@ -10,7 +10,7 @@
 #include "dispatch/rate/pace.h"
 #include "dispatch/rate/workers.h"
 #include "stats/metrics.h"
-#include "task/report.h"
+#include "task/peer/report.h"
 
 struct pool;
 struct attempt;

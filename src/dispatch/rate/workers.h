@@ -1,4 +1,4 @@
-/* The workers of a pool that report (task/report.h): what each said last. Bounded: at most
+/* The workers of a pool that report (task/peer/report.h): what each said last. Bounded: at most
  * WORKERS_MAX, and who has not been heard for WORKERS_SILENT_NS is forgotten. Pure: time is passed
  * in, which must not run backwards. Loop lock. */
 #ifndef AX_DISPATCH_RATE_WORKERS_H
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "task/report.h"
+#include "task/peer/report.h"
 
 #define WORKERS_MAX 4096
 #define WORKERS_SILENT_NS 30000000000LL

@@ -17,6 +17,7 @@
 #include "ingress/submit/cron.h"
 #include "task/header.h"
 #include "task/task.h"
+#include "task/task_stored.h"
 
 /* Given back with a delay: without one it would come straight back to the pulls we still have at
  * the server. */
@@ -179,7 +180,7 @@ static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
     if (err == AX_E_NOT_FOUND) {
         list_insert(&f->ready, h); /* it has just gone */
     } else if (err != AX_OK ||
-               task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+               task_stored_read_at(&there, found->subject, found->msg, &p) != AX_OK) {
         wait_and_retry(f, h, ERROR_WAIT_MS);
     } else {
         uint32_t attempt = there.attempt;
@@ -305,7 +306,7 @@ static ax_err publish(struct feeder *f, struct held *h)
     struct problem p;
     struct task t = {0};
     natsMsg *out = NULL;
-    ax_err err = pipeline_room(ing->pipe) > 0 ? task_from_stored(&t, h->msg, &p) : AX_E_BUSY;
+    ax_err err = pipeline_room(ing->pipe) > 0 ? task_stored_read(&t, h->msg, &p) : AX_E_BUSY;
     if (err != AX_OK)
         return err;
     if (h->firing != NULL)
@@ -469,7 +470,7 @@ static void on_message(void *arg, natsMsg *msg)
     want(f);
     if (!loop_timer_is_running(&f->tick))
         loop_timer_start(ing->loop, &f->tick, TICK_MS, on_tick, f);
-    ax_err err = task_from_stored(&t, msg, &p);
+    ax_err err = task_stored_read(&t, msg, &p);
     if (err == AX_E_NOMEM) {
         log_error("out of memory, task left where it is", "stream=%s subject=%s", f->source,
                   natsMsg_GetSubject(msg));

@@ -9,7 +9,7 @@
 #include "ingress/pools.h"
 #include "ingress/queue/queue.h"
 #include "ingress/queue/share.h"
-#include "task/congestion.h"
+#include "task/peer/congestion.h"
 
 #define TICK_MS 50
 #define FIRST_TICK_MS 5
@@ -129,12 +129,12 @@ static bool make(struct queue *l)
 
 static void say(struct queue *l, struct unit *u, int64_t now)
 {
-    uint8_t buf[REFUSED_MAX_BYTES];
+    uint8_t buf[CONGESTION_REFUSAL_MAX_BYTES];
     char subject[SUBJECT_MAX_CHARS];
-    struct refused r = {.count = u->unsaid};
+    struct congestion_refusal r = {.count = u->unsaid};
     snprintf(r.group, sizeof(r.group), "%s", u->group);
-    snprintf(subject, sizeof(subject), REFUSED_PREFIX "%s.%s", l->p.name, u->key);
-    wire_publish(l->ing->wire, subject, buf, refused_pack(&r, buf));
+    snprintf(subject, sizeof(subject), CONGESTION_REFUSED_PREFIX "%s.%s", l->p.name, u->key);
+    wire_publish(l->ing->wire, subject, buf, congestion_pack_refusal(&r, buf));
     u->unsaid = 0;
     u->submits = false;
     u->said_ns = now;
@@ -144,9 +144,11 @@ static void on_refused(void *arg, natsMsg *msg)
 {
     struct ingress *ing = arg;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    struct refused r;
-    if (congestion_parse_subject(natsMsg_GetSubject(msg), REFUSED_PREFIX, priority, pool) &&
-        refused_unpack(&r, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) == AX_OK) {
+    struct congestion_refusal r;
+    if (congestion_parse_subject(natsMsg_GetSubject(msg), CONGESTION_REFUSED_PREFIX, priority,
+                                 pool) &&
+        congestion_unpack_refusal(&r, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
+            AX_OK) {
         struct queue *l = queue_find(ing, priority);
         struct unit *u = l != NULL && is_shared(l) && make(l) ? put(l->shares, pool, r.group)
                                                               : NULL;
@@ -162,7 +164,7 @@ static void on_refused(void *arg, natsMsg *msg)
 
 /* ---- what the leaders tell */
 
-static void take_report(struct queue *l, const char *pool, const struct held *h)
+static void take_report(struct queue *l, const char *pool, const struct congestion_occupancy *h)
 {
     struct shares *s = l->shares;
     struct report *r = NULL;
@@ -187,7 +189,7 @@ static void take_report(struct queue *l, const char *pool, const struct held *h)
         if (u == NULL)
             continue;
         u->heard_in = r->number;
-        u->held = h->groups[i].held;
+        u->held = h->groups[i].tasks;
         u->added = 0;
     }
     HASH_ITER(hh, s->units, u, next) {
@@ -200,15 +202,16 @@ static void on_held(void *arg, natsMsg *msg)
 {
     struct ingress *ing = arg;
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
-    struct held h;
-    if (congestion_parse_subject(natsMsg_GetSubject(msg), OCCUPANCY_PREFIX, priority, pool)) {
+    struct congestion_occupancy h;
+    if (congestion_parse_subject(natsMsg_GetSubject(msg), CONGESTION_OCCUPANCY_PREFIX, priority,
+                                 pool)) {
         struct queue *l = queue_find(ing, priority);
         /* Of interest only while somebody contends. */
         if (l != NULL && l->shares != NULL && loop_timer_is_running(&l->shares->tick) &&
-            occupancy_unpack(&h, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
-                AX_OK) {
+            congestion_unpack_occupancy(&h, natsMsg_GetData(msg),
+                                        (size_t)natsMsg_GetDataLength(msg)) == AX_OK) {
             take_report(l, pool, &h);
-            held_clear(&h);
+            congestion_clear_occupancy(&h);
         }
     }
     natsMsg_Destroy(msg);
@@ -349,8 +352,9 @@ bool shares_refused(struct queue *l, const char *pool, const char *group, bool w
 
 ax_err shares_start(struct ingress *ing)
 {
-    ax_err err = wire_subscribe(ing->wire, NULL, REFUSED_PREFIX "*.*", NULL, on_refused, ing);
-    return err != AX_OK
-               ? err
-               : wire_subscribe(ing->wire, NULL, OCCUPANCY_PREFIX "*.*", NULL, on_held, ing);
+    ax_err err = wire_subscribe(ing->wire, NULL, CONGESTION_REFUSED_PREFIX "*.*", NULL, on_refused,
+                                ing);
+    return err != AX_OK ? err
+                        : wire_subscribe(ing->wire, NULL, CONGESTION_OCCUPANCY_PREFIX "*.*", NULL,
+                                         on_held, ing);
 }

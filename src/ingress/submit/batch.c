@@ -10,6 +10,7 @@
 #include "ingress/submit/submit.h"
 #include "task/header.h"
 #include "task/task.h"
+#include "task/task_proto.h"
 
 #define BATCH_REPLY_SCHEMA "ax.v1.BatchReply"
 #define SHORT_DESCRIPTION 40 /* when the answer would not fit into a message otherwise */
@@ -115,7 +116,7 @@ void batch_release(struct batch *b)
 {
     if (--b->unreleased > 0)
         return;
-    task_batch_free(b->unpacked);
+    task_proto_free_batch(b->unpacked);
     natsMsg_Destroy(b->msg);
     free(b->results);
     free(b);
@@ -145,7 +146,7 @@ static void start(struct batch *b, size_t index)
     s->batch = b;
     s->index = index;
     s->reply = batch_reply(b);
-    if (task_batch_get(&s->task, natsMsg_GetSubject(b->msg), b->unpacked, index, &p) == AX_OK)
+    if (task_proto_read_nth(&s->task, natsMsg_GetSubject(b->msg), b->unpacked, index, &p) == AX_OK)
         submit_start(s);
     else
         submit_refuse_unread(s, natsMsg_GetSubject(b->msg), &p);
@@ -156,12 +157,12 @@ ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)
     struct batch *b = calloc(1, sizeof(*b));
     if (b == NULL)
         return problem_set(p, AX_E_NOMEM, "ingress is out of memory");
-    ax_err err = task_batch_unpack(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
-                                   &b->unpacked, &b->count, p);
+    ax_err err = task_proto_unpack_batch(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
+                                         &b->unpacked, &b->count, p);
     if (err == AX_OK && (b->results = calloc(b->count, sizeof(*b->results))) == NULL)
         err = problem_set(p, AX_E_NOMEM, "ingress is out of memory");
     if (err != AX_OK) {
-        task_batch_free(b->unpacked);
+        task_proto_free_batch(b->unpacked);
         free(b);
         return err;
     }

@@ -12,6 +12,7 @@
 #include "ingress/submit/submit.h"
 #include "ingress/submit/submit_steps.h"
 #include "task/header.h"
+#include "task/task_stored.h"
 
 #define GET_WAIT_MS 3000
 #define ROUNDS_MAX 20
@@ -55,7 +56,7 @@ static void on_look(void *arg, ax_err err, const struct stored_msg *found)
         s->seq = 0;
         submit_run(s, step_store);
     } else if (err != AX_OK ||
-               task_from_stored_at(&there, found->subject, found->msg, &p) != AX_OK) {
+               task_stored_read_at(&there, found->subject, found->msg, &p) != AX_OK) {
         submit_again(s);
     } else {
         found_one(s, found, &there);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
+#include "base/rfc3339.h"
 #include "task/header.h"
 #include "task/names.h"
 
@@ -106,7 +106,7 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
     if (s == NATS_OK)
         s = header_set(*out, HDR_REASON, line);
     if (s == NATS_OK && died_ns > 0)
-        s = header_set(*out, HDR_DIED, clock_format_rfc3339(died_ns, died));
+        s = header_set(*out, HDR_DIED, rfc3339_format(died_ns, died));
     if (s != NATS_OK) {
         natsMsg_Destroy(*out);
         *out = NULL;

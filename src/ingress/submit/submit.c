@@ -8,12 +8,15 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/rfc3339.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
 #include "ingress/queue/queue.h"
 #include "ingress/submit/batch.h"
 #include "ingress/submit/cron.h"
 #include "ingress/submit/submit_steps.h"
+#include "task/task_proto.h"
+#include "task/task_submit.h"
 
 #define IN_FLIGHT_MAX_BYTES (256LL << 20) /* bodies in the works, whatever their number */
 #define FREE_MAX 4096                     /* submissions kept for the next ones */
@@ -358,8 +361,8 @@ static bool refuse_time(struct submit *s)
         char expires[32], start[32];
         refuse(s, REFUSED_EXPIRED,
                "Ax-Expires: %s is not after %s, when the task could start at the earliest",
-               clock_format_rfc3339(t->expires_ns, expires),
-               clock_format_rfc3339(s->due_ns > 0 ? s->due_ns : now, start));
+               rfc3339_format(t->expires_ns, expires),
+               rfc3339_format(s->due_ns > 0 ? s->due_ns : now, start));
         return true;
     }
     if (s->due_ns != 0 && later_is_full(&ing->later)) {
@@ -433,10 +436,10 @@ static bool take_batch(struct ingress *ing, natsMsg *msg, const char *schema, st
 static ax_err read_task(struct submit *s, const char *schema, struct problem *p)
 {
     if (schema == NULL)
-        return task_from_submit(&s->task, s->msg, p);
+        return task_submit_read(&s->task, s->msg, p);
     if (strcmp(schema, SCHEMA_BATCH) == 0)
         return p->err; /* a batch that could not be read */
-    return task_from_proto(&s->task, natsMsg_GetSubject(s->msg), natsMsg_GetData(s->msg),
+    return task_proto_read(&s->task, natsMsg_GetSubject(s->msg), natsMsg_GetData(s->msg),
                            (size_t)natsMsg_GetDataLength(s->msg), &s->unpacked, p);
 }
 
@@ -458,7 +461,7 @@ void submit_take(struct ingress *ing, natsMsg *msg)
     }
     if (st != NATS_OK)
         schema = NULL;
-    ax_err err = schema != NULL ? task_check_proto_headers(msg, &p) : AX_OK;
+    ax_err err = schema != NULL ? task_submit_check_proto(msg, &p) : AX_OK;
     if (err == AX_OK && take_batch(ing, msg, schema, &p))
         return;
     struct submit *s = submit_new(ing);

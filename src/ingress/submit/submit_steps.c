@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/rfc3339.h"
 #include "done/record.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
@@ -297,7 +298,7 @@ static void publish(struct submit *s, const char *stage, pipeline_cb cb)
     natsStatus st = err == AX_OK ? header_set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") : NATS_NO_MEMORY;
     if (st == NATS_OK && stage[0] == 'l') {
         name_subject(target, "due", s->task.priority, s->task.pool, s->task.id);
-        clock_format_rfc3339(s->due_ns, at + 4);
+        rfc3339_format(s->due_ns, at + 4);
         st = header_set(msg, HDR_SCHEDULE, at);
         if (st == NATS_OK)
             st = header_set(msg, HDR_SCHEDULE_TARGET, target);

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
+#include "base/rfc3339.h"
 
 #define S 1000000000LL
 #define MS 1000000LL
@@ -278,7 +280,7 @@ static void rfc3339_good(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ns = 42;
-        if (!clock_parse_rfc3339(cases[i].text, &ns) || ns != cases[i].ns) {
+        if (!rfc3339_parse(cases[i].text, &ns) || ns != cases[i].ns) {
             fail_msg("%s gave %lld", cases[i].text, (long long)ns);
         }
     }
@@ -328,7 +330,7 @@ static void rfc3339_bad(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ns = 42;
-        if (clock_parse_rfc3339(cases[i], &ns) || ns != 42) {
+        if (rfc3339_parse(cases[i], &ns) || ns != 42) {
             fail_msg("\"%s\" was accepted", cases[i]);
         }
     }
@@ -338,18 +340,17 @@ static void rfc3339_round_trip(void **state)
 {
     (void)state;
     char buf[32];
-    assert_string_equal(clock_format_rfc3339(1767323045000000006, buf),
-                        "2026-01-02T03:04:05.000000006Z");
-    assert_string_equal(clock_format_rfc3339(-1, buf), "1969-12-31T23:59:59.999999999Z");
+    assert_string_equal(rfc3339_format(1767323045000000006, buf), "2026-01-02T03:04:05.000000006Z");
+    assert_string_equal(rfc3339_format(-1, buf), "1969-12-31T23:59:59.999999999Z");
     int64_t ns = INT64_MIN, back;
     for (;;) {
-        assert_true(clock_parse_rfc3339(clock_format_rfc3339(ns, buf), &back));
+        assert_true(rfc3339_parse(rfc3339_format(ns, buf), &back));
         assert_int_equal(back, ns);
         if (__builtin_add_overflow(ns, 12345678901234567LL, &ns)) {
             break;
         }
     }
-    assert_true(clock_parse_rfc3339(clock_format_rfc3339(INT64_MAX, buf), &back));
+    assert_true(rfc3339_parse(rfc3339_format(INT64_MAX, buf), &back));
     assert_int_equal(back, INT64_MAX);
 }
 
@@ -368,7 +369,7 @@ static void durations_good(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ms = -1;
-        if (!clock_parse_duration(cases[i].text, INT64_MAX, &ms) || ms != cases[i].ms) {
+        if (!duration_parse(cases[i].text, INT64_MAX, &ms) || ms != cases[i].ms) {
             fail_msg("%s gave %lld", cases[i].text, (long long)ms);
         }
     }
@@ -415,31 +416,31 @@ static void durations_bad(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t ms = 42;
-        if (clock_parse_duration(cases[i], INT64_MAX, &ms) || ms != 42) {
+        if (duration_parse(cases[i], INT64_MAX, &ms) || ms != 42) {
             fail_msg("\"%s\" was accepted", cases[i]);
         }
     }
     int64_t ms;
-    assert_true(clock_parse_duration("1h", 3600000, &ms));
-    assert_false(clock_parse_duration("1h", 3599999, &ms));
-    assert_false(clock_parse_duration("59m60s1ms", 3600000, &ms));
+    assert_true(duration_parse("1h", 3600000, &ms));
+    assert_false(duration_parse("1h", 3599999, &ms));
+    assert_false(duration_parse("59m60s1ms", 3600000, &ms));
 }
 
 static void durations_round_trip(void **state)
 {
     (void)state;
     char buf[48];
-    assert_string_equal(clock_format_duration(0, buf), "0s");
-    assert_string_equal(clock_format_duration(90000, buf), "1m30s");
-    assert_string_equal(clock_format_duration(604800000, buf), "7d");
-    assert_string_equal(clock_format_duration(1, buf), "1ms");
+    assert_string_equal(duration_format(0, buf), "0s");
+    assert_string_equal(duration_format(90000, buf), "1m30s");
+    assert_string_equal(duration_format(604800000, buf), "7d");
+    assert_string_equal(duration_format(1, buf), "1ms");
     for (int64_t ms = 0; ms < INT64_MAX / 3; ms = ms * 3 + 1) {
         int64_t back = -1;
-        assert_true(clock_parse_duration(clock_format_duration(ms, buf), INT64_MAX, &back));
+        assert_true(duration_parse(duration_format(ms, buf), INT64_MAX, &back));
         assert_int_equal(back, ms);
     }
     int64_t back;
-    assert_true(clock_parse_duration(clock_format_duration(INT64_MAX, buf), INT64_MAX, &back));
+    assert_true(duration_parse(duration_format(INT64_MAX, buf), INT64_MAX, &back));
     assert_int_equal(back, INT64_MAX);
     assert_true(strlen(buf) < 48);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "task/cron.h"
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 static void allowed(const char *cron, const char *schedule)
 {

@@ -13,6 +13,9 @@
 #include "ax/v1/task.pb-c.h"
 #include "task/header_table.h"
 #include "task/task.h"
+#include "task/task_proto.h"
+#include "task/task_stored.h"
+#include "task/task_submit.h"
 
 #define ID "0123456789abcdef0123456789abcdef"
 
@@ -77,14 +80,14 @@ static void submit(struct task *t, natsMsg **msg, int i)
     for (int j = 0; j < 4 && samples[i].with[j] != NULL; j += 2)
         set(*msg, samples[i].with[j], samples[i].with[j + 1]);
     set(*msg, header_table[i].name, samples[i].value);
-    if (task_from_submit(t, *msg, &p) != AX_OK)
+    if (task_submit_read(t, *msg, &p) != AX_OK)
         fail_msg("%s: %s", header_table[i].name, p.text);
 }
 
 static void store(const struct task *t, const char *subject, struct task *back, natsMsg **msg)
 {
     assert_int_equal(task_to_msg(t, subject, NULL, msg), AX_OK);
-    assert_int_equal(task_from_stored(back, *msg, NULL), AX_OK);
+    assert_int_equal(task_stored_read(back, *msg, NULL), AX_OK);
 }
 
 static void every_row_has_a_sample(void **state)
@@ -138,7 +141,7 @@ static void what_ax_sets_is_carried(void **state)
             struct task t, back;
             set(before, HDR_PRIORITY, "high"); /* for the stages whose subject has none */
             set(before, row->name, samples[i].value);
-            assert_int_equal(task_from_stored(&t, before, NULL), AX_OK);
+            assert_int_equal(task_stored_read(&t, before, NULL), AX_OK);
             store(&t, stages[j].subject, &back, &after);
             const char *value = header_of(after, row->name);
             if (row->carried & stages[j].stage) {
@@ -180,7 +183,7 @@ static void survives_adoption(void **state)
         natsMsg *queued = message("ax.queue.high.email." ID), *handed, *dead;
         struct task t, adopted, letter;
         set(queued, header_table[i].name, samples[i].value);
-        assert_int_equal(task_from_stored(&t, queued, NULL), AX_OK);
+        assert_int_equal(task_stored_read(&t, queued, NULL), AX_OK);
         store(&t, "ax.work.email." ID, &adopted, &handed);
         store(&adopted, "ax.dead.email." ID, &letter, &dead);
         assert_string_equal(header_of(dead, header_table[i].name), samples[i].value);
@@ -298,7 +301,7 @@ static void both_forms_say_the_same(void **state)
         }
         put(&m, header_table[i].member, samples[i].value);
         size_t bytes = ax__v1__task__pack(&m, buf);
-        if (task_from_proto(&typed, "ax.submit.high.email", buf, bytes, &unpacked, &p) != AX_OK)
+        if (task_proto_read(&typed, "ax.submit.high.email", buf, bytes, &unpacked, &p) != AX_OK)
             fail_msg("%s: %s", header_table[i].member, p.text);
         assert_true(task_is_same(&t, &typed));
         task_clear(&typed);

@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include "dispatch/lead/assignment.h"
-#include "task/lease.h"
+#include "task/peer/instance.h"
+#include "task/peer/lease.h"
+#include "task/peer/presence.h"
 
 static void lease_comes_back_as_packed(void **state)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dispatch/rate/workers.h"
-#include "task/report.h"
+#include "task/peer/report.h"
 
 static ax_err parse(struct report *r, const char *json, struct problem *p)
 {

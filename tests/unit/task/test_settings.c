@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
 #include "task/settings.h"
 
 #define DAY_MS 86400000LL
@@ -370,7 +370,7 @@ static void value_of(const char *kind, double n, char out[64])
     if (strcmp(kind, "SWITCH") == 0)
         strcpy(out, n != 0 ? "true" : "false");
     else if (strcmp(kind, "DURATION") == 0)
-        snprintf(out, 64, "%s", clock_format_duration((int64_t)n, text));
+        snprintf(out, 64, "%s", duration_format((int64_t)n, text));
     else if (strcmp(kind, "WEIGHTS") == 0)
         snprintf(out, 64, "{\"acme\":%.0f}", n);
     else

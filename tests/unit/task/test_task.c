@@ -10,6 +10,8 @@
 
 #include "../../raw_message.h"
 #include "task/task.h"
+#include "task/task_stored.h"
+#include "task/task_submit.h"
 
 /* Headers as "name", "value", …, NULL. */
 static natsMsg *make_v(const char *subject, const char *body, va_list args)
@@ -41,7 +43,7 @@ static void refused(const char *says, const char *says_too, ...)
     va_end(args);
     struct task t;
     struct problem p = {0};
-    ax_err err = task_from_submit(&t, msg, &p);
+    ax_err err = task_submit_read(&t, msg, &p);
     if (err != AX_E_INVALID) {
         fail_msg("not refused; expected \"%s\"", says);
     }
@@ -57,7 +59,7 @@ static void accepted(const char *name, const char *value, void (*check)(const st
     natsMsg *msg = make("ax.submit.high.email", "body", name, value, NULL);
     struct task t;
     struct problem p = {0};
-    if (task_from_submit(&t, msg, &p) != AX_OK) {
+    if (task_submit_read(&t, msg, &p) != AX_OK) {
         fail_msg("%s: %s refused: %s", name, value, p.text);
     }
     if (check) {
@@ -73,7 +75,7 @@ static void plain_task_has_the_defaults(void **state)
     (void)state;
     natsMsg *msg = make("ax.submit.low", "hello", NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_string_equal(t.priority, "low");
     assert_string_equal(t.pool, "default");
     assert_int_equal(strlen(t.id), 22);
@@ -102,7 +104,7 @@ static void empty_body_is_fine(void **state)
     (void)state;
     natsMsg *msg = make("ax.submit.low", "", NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_int_equal(t.body_bytes, 0);
     natsMsg *out = NULL;
     assert_int_equal(task_to_msg(&t, "ax.queue.low.default.x", NULL, &out), AX_OK);
@@ -118,7 +120,7 @@ static void bad_subject_is_refused(void **state)
     natsMsg *msg = make("ax.submit.high.a.b", "", NULL);
     struct task t;
     struct problem p;
-    assert_int_equal(task_from_submit(&t, msg, &p), AX_E_INVALID);
+    assert_int_equal(task_submit_read(&t, msg, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "subject"));
     natsMsg_Destroy(msg);
 }
@@ -139,7 +141,7 @@ static void odd_keys(void **state)
             natsMsg *msg = make("ax.submit.high.email", "b", headers[j], keys[i], NULL);
             struct task t;
             struct problem p;
-            if (task_from_submit(&t, msg, &p) != AX_OK) {
+            if (task_submit_read(&t, msg, &p) != AX_OK) {
                 fail_msg("key %s refused: %s", keys[i], p.text);
             }
             assert_string_equal(t.key, keys[i]);
@@ -169,7 +171,7 @@ static void both_key_headers_must_agree(void **state)
     refused("Nats-Msg-Id and Ax-Key", "differ", "Nats-Msg-Id", "a", "Ax-Key", "b", NULL);
     natsMsg *msg = make("ax.submit.high", "", "Nats-Msg-Id", "a", "Ax-Key", "a", NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_string_equal(t.key, "a");
     natsMsg_Destroy(msg);
 }
@@ -325,7 +327,7 @@ static void ordered(void **state)
     natsMsg *msg = make("ax.submit.high.email", "body", "Ax-Group", "acme", "Ax-Ordered", "true",
                         NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_true(t.ordered);
     task_clear(&t);
     natsMsg_Destroy(msg);
@@ -392,7 +394,7 @@ static void cron(void **state)
     natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "0 30 9 * * 1-5", "Ax-Time-Zone",
                         "Europe/Zurich", "Ax-Key", "report", NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_string_equal(t.cron, "0 30 9 * * 1-5");
     assert_string_equal(t.time_zone, "Europe/Zurich");
     natsMsg_Destroy(msg);
@@ -403,7 +405,7 @@ static void cron(void **state)
     refused("Ax-Cron", "1 to 256", "Ax-Cron", longest, "Ax-Key", "k", NULL);
     longest[256] = '\0';
     msg = make("ax.submit.high", "", "Ax-Cron", longest, "Ax-Key", "k", NULL);
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     natsMsg_Destroy(msg);
     refused("Ax-Cron", "printable ASCII", "Ax-Cron", "* * \xc3\xa9", "Ax-Key", "k", NULL);
     refused("Ax-Cron is given without Nats-Msg-Id", "needs a key", "Ax-Cron", "* * * * * *", NULL);
@@ -434,7 +436,7 @@ static void cron_overlap_and_key(void **state)
         natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Overlap", good[i].value,
                             "Ax-Key", "k", NULL);
         struct task t;
-        assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+        assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
         assert_int_equal(t.overlap, good[i].overlap);
         natsMsg_Destroy(msg);
     }
@@ -451,7 +453,7 @@ static void cron_overlap_and_key(void **state)
     key[480] = '\0';
     natsMsg *msg = make("ax.submit.high", "", "Ax-Cron", "@hourly", "Ax-Key", key, NULL);
     struct task t;
-    assert_int_equal(task_from_submit(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, NULL), AX_OK);
     assert_int_equal(t.overlap, TASK_OVERLAP_DEFAULT);
     natsMsg_Destroy(msg);
 }
@@ -473,7 +475,7 @@ static void other_headers_pass_nats_ones_do_not(void **state)
                         "Nats-Msg-Id", "k", "Status", "503", "Axe", "sharp", NULL);
     struct task t;
     struct problem p;
-    assert_int_equal(task_from_submit(&t, msg, &p), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, &p), AX_OK);
     assert_int_equal(t.header_count, 5);
     assert_int_equal(count_header(&t, "traceparent", "00-ab"), 1);
     assert_int_equal(count_header(&t, "Multi", "1"), 1);
@@ -498,7 +500,7 @@ static void pass_through_headers_must_fit_the_wire(void **state)
     natsMsg *msg = make("ax.submit.high", "", "status", "503", NULL);
     struct task t;
     struct problem p;
-    assert_int_equal(task_from_submit(&t, msg, &p), AX_E_INVALID);
+    assert_int_equal(task_submit_read(&t, msg, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "Status"));
     natsMsg_Destroy(msg);
 }
@@ -514,11 +516,11 @@ static void at_most_128_header_values(void **state)
         snprintf(name, sizeof(name), "H%d", i / 2);
         assert_int_equal(natsMsgHeader_Add(msg, name, "v"), NATS_OK);
     }
-    assert_int_equal(task_from_submit(&t, msg, &p), AX_OK);
+    assert_int_equal(task_submit_read(&t, msg, &p), AX_OK);
     assert_int_equal(t.header_count, TASK_HEADERS_MAX);
     task_clear(&t);
     natsMsgHeader_Add(msg, "One-More", "v");
-    assert_int_equal(task_from_submit(&t, msg, &p), AX_E_INVALID);
+    assert_int_equal(task_submit_read(&t, msg, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "at most 128"));
     natsMsg_Destroy(msg);
 }
@@ -568,7 +570,7 @@ static void headers_that_the_client_library_misreads_are_refused(void **state)
             }
             struct task t;
             struct problem p = {0};
-            ax_err err = task_from_submit(&t, msg, &p);
+            ax_err err = task_submit_read(&t, msg, &p);
             if (err != (cases[i].says ? AX_E_INVALID : AX_OK) ||
                 (cases[i].says && !strstr(p.text, cases[i].says))) {
                 fail_msg("case %zu, lifted %d: err %d, \"%s\"", i, lifted, err, p.text);
@@ -599,7 +601,7 @@ static void proto_messages_carry_no_headers_of_ax(void **state)
         natsMsg *msg = make("ax.submit.high", "", "Ax-Schema", "ax.v1.Task", cases[i].name,
                             cases[i].value, NULL);
         struct problem p = {0};
-        assert_int_equal(task_check_proto_headers(msg, &p), cases[i].says ? AX_E_INVALID : AX_OK);
+        assert_int_equal(task_submit_check_proto(msg, &p), cases[i].says ? AX_E_INVALID : AX_OK);
         if (cases[i].says && !strstr(p.text, cases[i].says)) {
             fail_msg("\"%s\" does not say %s", p.text, cases[i].says);
         }
@@ -607,7 +609,7 @@ static void proto_messages_carry_no_headers_of_ax(void **state)
     }
     natsMsg *msg = make("ax.submit.high", "", "Ax-Schema", "ax.v1.Job", NULL);
     struct problem p = {0};
-    assert_int_equal(task_check_proto_headers(msg, &p), AX_E_INVALID);
+    assert_int_equal(task_submit_check_proto(msg, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "\"ax.v1.Job\""));
     natsMsg_Destroy(msg);
 }
@@ -664,7 +666,7 @@ static void stored_task_comes_back_as_written(void **state)
         natsMsgHeader_Set(msg, "Nats-Schedule", "@at x");
 
         struct task back;
-        assert_int_equal(task_from_stored(&back, msg, NULL), AX_OK);
+        assert_int_equal(task_stored_read(&back, msg, NULL), AX_OK);
         assert_string_equal(back.id, "abc");
         assert_string_equal(back.priority, "high");
         assert_string_equal(back.pool, "email");
@@ -719,7 +721,7 @@ static void schedules_are_carried_in_later_only(void **state)
             assert_null(header_of(msg, "Ax-Cron"));
             natsMsgHeader_Set(msg, "Ax-Cron", "@hourly"); /* by hand */
         }
-        assert_int_equal(task_from_stored(&back, msg, NULL), AX_OK);
+        assert_int_equal(task_stored_read(&back, msg, NULL), AX_OK);
         if (stages[i].carried) {
             assert_string_equal(back.cron, t.cron);
             assert_string_equal(back.time_zone, t.time_zone);
@@ -766,7 +768,7 @@ static void stored_by_hand_takes_defaults(void **state)
     (void)state;
     struct task t;
     natsMsg *msg = make("ax.queue.high.email.abc", "x", NULL);
-    assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_stored_read(&t, msg, NULL), AX_OK);
     assert_int_equal(t.attempt, 1);
     assert_int_equal(t.max_retry, -1);
     assert_null(t.key);
@@ -778,7 +780,7 @@ static void stored_by_hand_takes_defaults(void **state)
                "Ax-Expires", "10m", "Ax-Timeout", "1ms", "Ax-Priority", "no such", "Ax-Key", "",
                "Ax-Unknown", "x", "ax-attempt", "7", "X", "", "bad name", "v", "Status", "404",
                "Fine", "yes", NULL);
-    assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_stored_read(&t, msg, NULL), AX_OK);
     assert_int_equal(t.attempt, 1);
     assert_int_equal(t.timeouts, 0);
     assert_int_equal(t.max_retry, -1);
@@ -795,19 +797,19 @@ static void stored_by_hand_takes_defaults(void **state)
     natsMsg_Destroy(msg);
 
     msg = make("ax.work.email.abc", "", "Ax-Attempt", "2", "Ax-Attempt", "9", NULL);
-    assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
+    assert_int_equal(task_stored_read(&t, msg, NULL), AX_OK);
     assert_int_equal(t.attempt, 2);
     struct problem p;
-    assert_int_equal(task_from_stored_at(&t, "ax.dead.email.xyz", msg, &p), AX_OK);
+    assert_int_equal(task_stored_read_at(&t, "ax.dead.email.xyz", msg, &p), AX_OK);
     assert_string_equal(t.id, "xyz");
-    assert_int_equal(task_from_stored_at(&t, "ax.dead.email", msg, &p), AX_E_INVALID);
+    assert_int_equal(task_stored_read_at(&t, "ax.dead.email", msg, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "\"ax.dead.email\""));
     natsMsg_Destroy(msg);
 
     static const char broken[] = "NATS/1.0\r\nAx-Attempt: 4\r\nX: \r\n\r\n";
     msg = raw_message_make("ax.queue.high.email.abc", broken, sizeof(broken) - 1, "x", 1);
     if (msg) {
-        assert_int_equal(task_from_stored(&t, msg, NULL), AX_OK);
+        assert_int_equal(task_stored_read(&t, msg, NULL), AX_OK);
         task_clear(&t);
         natsMsg_Destroy(msg);
     }

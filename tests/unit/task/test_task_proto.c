@@ -10,6 +10,7 @@
 
 #include "ax/v1/task.pb-c.h"
 #include "task/task.h"
+#include "task/task_proto.h"
 
 #define SUBJECT "ax.submit.high.email"
 typedef Ax__V1__Task Task;
@@ -34,7 +35,7 @@ static void refused_bytes(const void *data, size_t bytes, const char *says, cons
     struct task t;
     struct problem p = {0};
     void *unpacked = &p;
-    ax_err err = task_from_proto(&t, SUBJECT, data, bytes, &unpacked, &p);
+    ax_err err = task_proto_read(&t, SUBJECT, data, bytes, &unpacked, &p);
     if (err != AX_E_INVALID || !strstr(p.text, says) || !strstr(p.text, says_too)) {
         fail_msg("err %d, \"%s\"; expected \"%s\" and \"%s\"", err, p.text, says, says_too);
     }
@@ -54,7 +55,7 @@ static void *accepted(const Task *m, struct task *t, struct packed *packed)
     *packed = pack(m);
     void *unpacked = NULL;
     struct problem p = {0};
-    if (task_from_proto(t, SUBJECT, packed->data, packed->bytes, &unpacked, &p) != AX_OK) {
+    if (task_proto_read(t, SUBJECT, packed->data, packed->bytes, &unpacked, &p) != AX_OK) {
         fail_msg("refused: %s", p.text);
     }
     return unpacked;
@@ -72,7 +73,7 @@ static void nothing_set_takes_subject_and_defaults(void **state)
     (void)state;
     struct task t;
     void *unpacked = NULL;
-    assert_int_equal(task_from_proto(&t, "ax.submit.low", NULL, 0, &unpacked, NULL), AX_OK);
+    assert_int_equal(task_proto_read(&t, "ax.submit.low", NULL, 0, &unpacked, NULL), AX_OK);
     assert_string_equal(t.priority, "low");
     assert_string_equal(t.pool, "default");
     assert_null(t.key);
@@ -345,7 +346,7 @@ static void garbage_and_truncated_bytes_are_refused(void **state)
         uint8_t *exact = malloc(n); /* so that a read beyond it is seen by the sanitizer */
         assert_non_null(exact);
         memcpy(exact, packed.data, n);
-        if (task_from_proto(&t, SUBJECT, exact, n, &unpacked, NULL) == AX_OK) {
+        if (task_proto_read(&t, SUBJECT, exact, n, &unpacked, NULL) == AX_OK) {
             assert_int_equal(n, 6); /* body alone is a message by itself */
             task_clear(&t);
             task_proto_free(unpacked);
@@ -361,7 +362,7 @@ static void bad_subject_is_refused(void **state)
     struct task t;
     struct problem p;
     void *unpacked = NULL;
-    assert_int_equal(task_from_proto(&t, "ax.submit.high.a.b", NULL, 0, &unpacked, &p),
+    assert_int_equal(task_proto_read(&t, "ax.submit.high.a.b", NULL, 0, &unpacked, &p),
                      AX_E_INVALID);
     assert_non_null(strstr(p.text, "subject"));
     assert_null(unpacked);
@@ -383,25 +384,25 @@ static void batch_gives_one_task_at_a_time(void **state)
     void *batch = NULL;
     size_t count = 0;
     struct problem p = {0};
-    assert_int_equal(task_batch_unpack(data, bytes, &batch, &count, &p), AX_OK);
+    assert_int_equal(task_proto_unpack_batch(data, bytes, &batch, &count, &p), AX_OK);
     assert_int_equal(count, 3);
     struct task t;
-    assert_int_equal(task_batch_get(&t, SUBJECT, batch, 0, &p), AX_OK);
+    assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 0, &p), AX_OK);
     assert_string_equal(t.key, "one");
     task_clear(&t);
-    assert_int_equal(task_batch_get(&t, SUBJECT, batch, 1, &p), AX_E_INVALID);
+    assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 1, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "delay: \"-5s\""));
-    assert_int_equal(task_batch_get(&t, SUBJECT, batch, 2, &p), AX_OK);
+    assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 2, &p), AX_OK);
     assert_string_equal(t.pool, "sms");
     assert_string_equal(t.priority, "high");
     task_clear(&t);
-    task_batch_free(batch);
-    task_batch_free(NULL);
+    task_proto_free_batch(batch);
+    task_proto_free_batch(NULL);
 
-    assert_int_equal(task_batch_unpack("rubbish", 7, &batch, &count, &p), AX_E_INVALID);
+    assert_int_equal(task_proto_unpack_batch("rubbish", 7, &batch, &count, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "ax.v1.TaskBatch"));
     assert_null(batch);
-    assert_int_equal(task_batch_unpack(NULL, 0, &batch, &count, &p), AX_E_INVALID);
+    assert_int_equal(task_proto_unpack_batch(NULL, 0, &batch, &count, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "a batch of 0"));
     assert_null(batch);
 }
@@ -415,7 +416,7 @@ static ax_err unpack_empty_tasks(size_t n, void **batch, size_t *count, struct p
         data[2 * i] = 0x0a;
         data[2 * i + 1] = 0;
     }
-    ax_err err = task_batch_unpack(data, 2 * n, batch, count, p);
+    ax_err err = task_proto_unpack_batch(data, 2 * n, batch, count, p);
     free(data);
     return err;
 }
@@ -428,7 +429,7 @@ static void batch_is_bounded(void **state)
     struct problem p = {0};
     assert_int_equal(unpack_empty_tasks(TASK_BATCH_MAX, &batch, &count, &p), AX_OK);
     assert_int_equal(count, TASK_BATCH_MAX);
-    task_batch_free(batch);
+    task_proto_free_batch(batch);
     assert_int_equal(unpack_empty_tasks(TASK_BATCH_MAX + 1, &batch, &count, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "a batch of 1001"));
     assert_null(batch);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "task/unrecorded.h"
+#include "task/peer/unrecorded.h"
 
 static struct unrecorded_attempt *made(size_t count)
 {

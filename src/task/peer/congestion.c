@@ -1,4 +1,4 @@
-#include "task/congestion.h"
+#include "task/peer/congestion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static ProtobufCBinaryData bytes_of(const char *group)
     return (ProtobufCBinaryData){.len = strlen(group), .data = (uint8_t *)group};
 }
 
-size_t refused_pack(const struct refused *r, uint8_t buf[REFUSED_MAX_BYTES])
+size_t congestion_pack_refusal(const struct congestion_refusal *r,
+                               uint8_t buf[CONGESTION_REFUSAL_MAX_BYTES])
 {
     Ax__V1__Refused m = AX__V1__REFUSED__INIT;
     m.group = bytes_of(r->group);
@@ -46,7 +47,7 @@ size_t refused_pack(const struct refused *r, uint8_t buf[REFUSED_MAX_BYTES])
     return ax__v1__refused__pack(&m, buf);
 }
 
-ax_err refused_unpack(struct refused *r, const void *data, size_t bytes)
+ax_err congestion_unpack_refusal(struct congestion_refusal *r, const void *data, size_t bytes)
 {
     bool refused;
     ProtobufCAllocator allocator = memory_allocator(&refused);
@@ -59,7 +60,7 @@ ax_err refused_unpack(struct refused *r, const void *data, size_t bytes)
     return err;
 }
 
-uint8_t *occupancy_pack(const struct held *h, size_t *bytes)
+uint8_t *congestion_pack_occupancy(const struct congestion_occupancy *h, size_t *bytes)
 {
     Ax__V1__Held m = AX__V1__HELD__INIT;
     Ax__V1__HeldGroup *groups = calloc(h->count + 1, sizeof(*groups)),
@@ -69,7 +70,7 @@ uint8_t *occupancy_pack(const struct held *h, size_t *bytes)
         for (size_t i = 0; i < h->count; i++) {
             ax__v1__held_group__init(&groups[i]);
             groups[i].group = bytes_of(h->groups[i].group);
-            groups[i].held = h->groups[i].held;
+            groups[i].held = h->groups[i].tasks;
             list[i] = &groups[i];
         }
         m.groups = list;
@@ -85,32 +86,32 @@ uint8_t *occupancy_pack(const struct held *h, size_t *bytes)
     return buf;
 }
 
-ax_err occupancy_unpack(struct held *h, const void *data, size_t bytes)
+ax_err congestion_unpack_occupancy(struct congestion_occupancy *h, const void *data, size_t bytes)
 {
     bool refused;
-    *h = (struct held){0};
+    *h = (struct congestion_occupancy){0};
     ProtobufCAllocator allocator = memory_allocator(&refused);
     Ax__V1__Held *m = ax__v1__held__unpack(&allocator, bytes, bytes > 0 ? data : nothing);
     if (m == NULL)
         return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = m->n_groups <= OCCUPANCY_GROUPS_MAX ? AX_OK : AX_E_PROTOCOL;
+    ax_err err = m->n_groups <= CONGESTION_GROUPS_MAX ? AX_OK : AX_E_PROTOCOL;
     if (err == AX_OK && (h->groups = calloc(m->n_groups + 1, sizeof(*h->groups))) == NULL)
         err = AX_E_NOMEM;
     for (size_t i = 0; err == AX_OK && i < m->n_groups; i++) {
         if (!take_group(h->groups[i].group, &m->groups[i]->group))
             err = AX_E_PROTOCOL;
-        h->groups[i].held = m->groups[i]->held;
+        h->groups[i].tasks = m->groups[i]->held;
     }
     h->count = m->n_groups;
     h->others = m->others;
     ax__v1__held__free_unpacked(m, &allocator);
     if (err != AX_OK)
-        held_clear(h);
+        congestion_clear_occupancy(h);
     return err;
 }
 
-void held_clear(struct held *h)
+void congestion_clear_occupancy(struct congestion_occupancy *h)
 {
     free(h->groups);
-    *h = (struct held){0};
+    *h = (struct congestion_occupancy){0};
 }

@@ -1,4 +1,4 @@
-#include "task/unrecorded.h"
+#include "task/peer/unrecorded.h"
 
 #include <stdlib.h>
 #include <string.h>

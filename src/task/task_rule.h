@@ -1,8 +1,8 @@
 /* The rules for a submission's fields (docs/design.md), shared by the headers form and the protobuf
  * form. Each takes the field's name as the producer knows it ("Ax-Delay" or "delay") for the error
  * text. Inside src/task only. */
-#ifndef AX_TASK_TASK_RULES_H
-#define AX_TASK_TASK_RULES_H
+#ifndef AX_TASK_TASK_RULE_H
+#define AX_TASK_TASK_RULE_H
 
 #include <stddef.h>
 
@@ -18,15 +18,8 @@
 
 /* A value for an error text: in quotes, cut, ASCII only, so that it cannot spoil the JSON of the
  * answer. */
-#define TASK_QUOTE_MAX 72
-const char *task_quote(const char *value, char buf[TASK_QUOTE_MAX]);
-
-/* task_rule_key, task_rule_delay …: one a row of the table. */
-#define GIVEN(id, rule, ...) header_rule task_rule_##rule;
-#define OWN(...)
-HEADER_TABLE(GIVEN, OWN)
-#undef GIVEN
-#undef OWN
+#define TASK_RULE_QUOTE_MAX 72
+const char *task_rule_quote(const char *value, char buf[TASK_RULE_QUOTE_MAX]);
 
 /* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind:
  * "header" or "headers entry". The body must be set already. */
@@ -37,16 +30,11 @@ ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const 
  * headers. */
 ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p);
 
-/* A header name that the wire can carry: printable ASCII without space and colon. */
-bool task_header_name_ok(const char *name);
-/* True for a header that, on a message without body, clients take for a word of the server and not
- * for a task. */
-bool task_header_is_status(const char *name);
-bool task_header_is_ax(const char *name);   /* Ax-*, any case of letters */
-bool task_header_is_nats(const char *name); /* Nats-*, any case of letters */
-/* Appends to the pass-through array. AX_E_NOMEM. */
-ax_err task_add_header(struct task *t, const char *name, const char *value);
-/* Gives the task its id: from pool and key, or a fresh one. */
-void task_give_id(struct task *t);
+/* task_rule_key, task_rule_delay …: one a row of the table. */
+#define GIVEN(id, rule, ...) header_rule task_rule_##rule;
+#define OWN(...)
+HEADER_TABLE(GIVEN, OWN)
+#undef GIVEN
+#undef OWN
 
 #endif

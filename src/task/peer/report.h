@@ -1,7 +1,7 @@
 /* What a worker may tell its dispatcher on ax.worker.<pool>.<worker> (schemas/ax/v1/worker.proto),
  * as protobuf or as JSON with the same fields. Pure. */
-#ifndef AX_TASK_REPORT_H
-#define AX_TASK_REPORT_H
+#ifndef AX_TASK_PEER_REPORT_H
+#define AX_TASK_PEER_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

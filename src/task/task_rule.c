@@ -1,4 +1,4 @@
-#include "task/task_rules.h"
+#include "task/task_rule.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -6,13 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
+#include "base/duration.h"
+#include "base/rfc3339.h"
 
-const char *task_quote(const char *value, char buf[TASK_QUOTE_MAX])
+const char *task_rule_quote(const char *value, char buf[TASK_RULE_QUOTE_MAX])
 {
     size_t n = 0;
     buf[n++] = '"';
-    while (*value && n < TASK_QUOTE_MAX - 6) {
+    while (*value && n < TASK_RULE_QUOTE_MAX - 6) {
         char c = *value++;
         buf[n++] = c >= ' ' && c < 0x7f ? c : '?';
     }
@@ -27,9 +28,9 @@ const char *task_quote(const char *value, char buf[TASK_QUOTE_MAX])
 
 static ax_err refuse(struct problem *p, const char *field, const char *value, const char *allowed)
 {
-    char quoted[TASK_QUOTE_MAX];
+    char quoted[TASK_RULE_QUOTE_MAX];
     return problem_set(p, AX_E_INVALID, "%s: %s is not allowed; it must be %s", field,
-                       task_quote(value, quoted), allowed);
+                       task_rule_quote(value, quoted), allowed);
 }
 
 /* nats.c writes CR and LF as spaces and takes white space off both ends of a value: such bytes
@@ -106,7 +107,7 @@ ax_err task_rule_max_retry(struct task *t, const char *field, const char *value,
 ax_err task_rule_backoff(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ms;
-    if (!clock_parse_duration(value, TASK_BACKOFF_MAX_MS, &ms) || ms < TASK_BACKOFF_MIN_MS) {
+    if (!duration_parse(value, TASK_BACKOFF_MAX_MS, &ms) || ms < TASK_BACKOFF_MIN_MS) {
         return refuse(
             p, field, value,
             "a duration from 1ms to 1h in whole numbers with a unit (ms, s, m, h), such as 30s");
@@ -118,7 +119,7 @@ ax_err task_rule_backoff(struct task *t, const char *field, const char *value, s
 ax_err task_rule_timeout(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ms;
-    if (!clock_parse_duration(value, TASK_TIMEOUT_MAX_MS, &ms) || ms < TASK_TIMEOUT_MIN_MS) {
+    if (!duration_parse(value, TASK_TIMEOUT_MAX_MS, &ms) || ms < TASK_TIMEOUT_MIN_MS) {
         return refuse(
             p, field, value,
             "a duration from 1s to 24h in whole numbers with a unit (ms, s, m, h), such as 5m");
@@ -145,7 +146,7 @@ ax_err task_rule_overlap(struct task *t, const char *field, const char *value, s
 ax_err task_rule_delay(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ms;
-    if (!clock_parse_duration(value, TASK_DELAY_MAX_MS, &ms) || ms < 1) {
+    if (!duration_parse(value, TASK_DELAY_MAX_MS, &ms) || ms < 1) {
         return refuse(p, field, value, DURATION_ALLOWED);
     }
     t->delay_ms = ms;
@@ -155,7 +156,7 @@ ax_err task_rule_delay(struct task *t, const char *field, const char *value, str
 ax_err task_rule_at(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ns;
-    if (!clock_parse_rfc3339(value, &ns) || ns <= 0) {
+    if (!rfc3339_parse(value, &ns) || ns <= 0) {
         return refuse(p, field, value, TIME_ALLOWED);
     }
     t->at_ns = ns;
@@ -165,11 +166,11 @@ ax_err task_rule_at(struct task *t, const char *field, const char *value, struct
 ax_err task_rule_expires(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t n;
-    if (clock_parse_rfc3339(value, &n) && n > 0) {
+    if (rfc3339_parse(value, &n) && n > 0) {
         t->expires_ns = n;
         return AX_OK;
     }
-    if (clock_parse_duration(value, TASK_DELAY_MAX_MS, &n) && n >= 1) {
+    if (duration_parse(value, TASK_DELAY_MAX_MS, &n) && n >= 1) {
         t->expires_in_ms = n;
         return AX_OK;
     }
@@ -202,7 +203,7 @@ ax_err task_rule_time_zone(struct task *t, const char *field, const char *value,
     return AX_OK;
 }
 
-bool task_header_name_ok(const char *name)
+static bool name_fits(const char *name)
 {
     size_t n = 0;
     for (; name[n]; n++) {
@@ -213,44 +214,50 @@ bool task_header_name_ok(const char *name)
     return n > 0;
 }
 
-bool task_header_is_status(const char *name)
+/* On a message without body clients take such a header for a word of the server. */
+static bool is_status(const char *name)
 {
     return strcasecmp(name, "Status") == 0;
 }
 
-bool task_header_is_ax(const char *name)
+static ax_err add_header(struct task *t, const char *name, const char *value)
 {
-    return strncasecmp(name, "Ax-", 3) == 0;
-}
-
-bool task_header_is_nats(const char *name)
-{
-    return strncasecmp(name, "Nats-", 5) == 0;
+    /* Grows at 0, 8, 16, 32 …: the count alone tells when, so that the struct needs no capacity. */
+    size_t n = t->header_count;
+    if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
+        struct task_header *grown = realloc(t->headers, (n ? 2 * n : 8) * sizeof(*grown));
+        if (!grown) {
+            return AX_E_NOMEM;
+        }
+        t->headers = grown;
+    }
+    t->headers[t->header_count++] = (struct task_header){name, value};
+    return AX_OK;
 }
 
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,
                       struct problem *p)
 {
-    char quoted[TASK_QUOTE_MAX];
-    if (!task_header_name_ok(name)) {
+    char quoted[TASK_RULE_QUOTE_MAX];
+    if (!name_fits(name)) {
         return problem_set(p, AX_E_INVALID,
                            "%s: the name %s is not allowed; it must have 1 to 256 printable ASCII "
                            "characters without "
                            "space and colon",
-                           kind, task_quote(name, quoted));
+                           kind, task_rule_quote(name, quoted));
     }
     if (!*value) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: an empty value is not allowed; give it one or leave it out",
-                           kind, task_quote(name, quoted));
+                           kind, task_rule_quote(name, quoted));
     }
     if (!survives_the_wire(value)) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: the value is not allowed; it must be without CR, LF, and white "
                            "space at its ends",
-                           kind, task_quote(name, quoted));
+                           kind, task_rule_quote(name, quoted));
     }
-    if (t->body_bytes == 0 && task_header_is_status(name)) {
+    if (t->body_bytes == 0 && is_status(name)) {
         return problem_set(p, AX_E_INVALID,
                            "%s \"Status\": not allowed with an empty body; workers' clients would "
                            "take the task for a "
@@ -260,9 +267,9 @@ ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const 
     if (t->header_count == TASK_HEADERS_MAX) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: too many; at most %d header values are passed through", kind,
-                           task_quote(name, quoted), TASK_HEADERS_MAX);
+                           task_rule_quote(name, quoted), TASK_HEADERS_MAX);
     }
-    if (task_add_header(t, name, value) != AX_OK) {
+    if (add_header(t, name, value) != AX_OK) {
         return problem_set(p, AX_E_NOMEM, "out of memory");
     }
     return AX_OK;
@@ -327,28 +334,4 @@ ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p
                            name_in(is_proto, HEADER_CRON), TASK_CRON_KEY_MAX_BYTES);
     }
     return AX_OK;
-}
-
-ax_err task_add_header(struct task *t, const char *name, const char *value)
-{
-    /* Grows at 0, 8, 16, 32 …: the count alone tells when, so that the struct needs no capacity. */
-    size_t n = t->header_count;
-    if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
-        struct task_header *grown = realloc(t->headers, (n ? 2 * n : 8) * sizeof(*grown));
-        if (!grown) {
-            return AX_E_NOMEM;
-        }
-        t->headers = grown;
-    }
-    t->headers[t->header_count++] = (struct task_header){name, value};
-    return AX_OK;
-}
-
-void task_give_id(struct task *t)
-{
-    if (t->key) {
-        name_task_id(t->pool, t->key, strlen(t->key), t->id);
-    } else {
-        name_new_id(t->id);
-    }
 }

@@ -1,18 +1,9 @@
-/* Times and durations as text (base/clock.h). Parsers of foreign input: strict, without locale,
- * without overflow. */
+#include "base/rfc3339.h"
+
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-
 #define NS_PER_S 1000000000LL
-
-static const struct {
-    const char *name;
-    int64_t ms;
-} units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
-#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
 
 static bool is_digit(char c)
 {
@@ -89,7 +80,7 @@ static bool take_offset(const char **s, int64_t *out_s)
     return true;
 }
 
-char *clock_format_rfc3339(int64_t ns, char *buf)
+char *rfc3339_format(int64_t ns, char *buf)
 {
     int64_t fraction = ns % NS_PER_S;
     time_t seconds = ns / NS_PER_S;
@@ -106,7 +97,7 @@ char *clock_format_rfc3339(int64_t ns, char *buf)
     return buf;
 }
 
-bool clock_parse_rfc3339(const char *s, int64_t *out_ns)
+bool rfc3339_parse(const char *s, int64_t *out_ns)
 {
     int year, month, day, hour, minute, second;
     if (!take_number(&s, 4, &year) || !take_char(&s, '-') || !take_number(&s, 2, &month) ||
@@ -137,57 +128,4 @@ bool clock_parse_rfc3339(const char *s, int64_t *out_ns)
     }
     *out_ns = (int64_t)ns;
     return true;
-}
-
-bool clock_parse_duration(const char *s, int64_t max_ms, int64_t *out_ms)
-{
-    int64_t total = 0;
-    /* parts come in falling order: only the units from here on may follow */
-    size_t next_unit = 0;
-    if (*s == '\0') {
-        return false;
-    }
-    while (*s != '\0') {
-        if (!is_digit(*s)) {
-            return false;
-        }
-        int64_t n = 0;
-        for (; is_digit(*s); s++) {
-            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s - '0', &n)) {
-                return false;
-            }
-        }
-        size_t length = strspn(s, "dhms"), unit = next_unit;
-        while (unit < UNIT_COUNT &&
-               (strlen(units[unit].name) != length || strncmp(s, units[unit].name, length) != 0)) {
-            unit++;
-        }
-        if (unit == UNIT_COUNT || __builtin_mul_overflow(n, units[unit].ms, &n) ||
-            __builtin_add_overflow(total, n, &total)) {
-            return false;
-        }
-        s += length;
-        next_unit = unit + 1;
-    }
-    if (total > max_ms) {
-        return false;
-    }
-    *out_ms = total;
-    return true;
-}
-
-char *clock_format_duration(int64_t ms, char *buf)
-{
-    if (ms <= 0) {
-        return strcpy(buf, "0s");
-    }
-    size_t used = 0;
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
-        int64_t n = ms / units[i].ms;
-        ms %= units[i].ms;
-        if (n > 0) {
-            used += (size_t)snprintf(buf + used, 48 - used, "%lld%s", (long long)n, units[i].name);
-        }
-    }
-    return buf;
 }

@@ -1,8 +1,8 @@
 /* Acks that a dispatcher heard and could not record before it lost the pool, told to whoever leads
  * next (docs/design.md, "Leadership"). A hint, published plainly: without it a task whose hand-off
  * AX_WORK has forgotten runs again. Parser of foreign input. Pure. */
-#ifndef AX_TASK_UNRECORDED_H
-#define AX_TASK_UNRECORDED_H
+#ifndef AX_TASK_PEER_UNRECORDED_H
+#define AX_TASK_PEER_UNRECORDED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "task/report.h"
+#include "task/peer/report.h"
 
 #include <jansson.h>
 #include <math.h>
