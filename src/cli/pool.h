@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "bus/provision/provision.h"
-#include "task/peer/lease.h"
 #include "task/names.h"
 #include "task/peer/instance.h"
+#include "task/peer/lease.h"
 
 /* Adds the pool with these settings and sees to its consumers. AX_E_EXISTS: it was there (its
  * consumers are seen to all the same). */
