@@ -120,7 +120,7 @@ class Source:
             if body != has_body or NOT_A_FUNCTION.match(head) or not body and re.search("[={]", head):
                 continue
             name = FUNCTION.search(head)
-            if name:
+            if name and head[:name.start()].strip():  # a type before it; else a macro is called
                 yield Function(name.group(1), self.line_of(start), self.line_of(end),
                                re.search(r"\bstatic\b", head[:name.start()]) is not None)
 
