@@ -1,13 +1,13 @@
 #include "bus/ack.h"
 
 #include <ctype.h>
-#include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/go_text.h"
 #include "base/utf8.h"
 #include "task/names.h"
 
@@ -74,121 +74,23 @@ bool ack_parse_subject(const char *subject, struct ack_subject *out)
     return true;
 }
 
-static void trim(const char **data, size_t *bytes)
-{
-    while (*bytes && isspace((unsigned char)**data)) {
-        ++*data;
-        --*bytes;
-    }
-    while (*bytes && isspace((unsigned char)(*data)[*bytes - 1])) {
-        --*bytes;
-    }
-}
-
-static json_t *parse_object(const char *data, size_t bytes)
-{
-    json_t *root = json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return NULL;
-    }
-    return root;
-}
-
-/* Go's decoder takes member names in any case of letters. */
-static json_t *member(json_t *object, const char *name)
-{
-    json_t *found = json_object_get(object, name);
-    const char *key;
-    json_t *value;
-    if (!found) {
-        json_object_foreach(object, key, value) {
-            if (strcasecmp(key, name) == 0) {
-                found = value;
-            }
-        }
-    }
-    return found;
-}
-
-/* An absent or null member leaves *out; false: another type, which the server's decoder refuses. */
-static bool member_integer(json_t *object, const char *name, int64_t *out)
-{
-    json_t *v = member(object, name);
-    if (!v || json_is_null(v)) {
-        return true;
-    }
-    if (!json_is_integer(v)) {
-        return false;
-    }
-    *out = json_integer_value(v);
-    return true;
-}
-
-/* Go's time.ParseDuration ("1.5h", "300ms", "-2s", "1h10m"), which the server accepts behind
- * -NAK. */
-static bool parse_go_duration(const char *s, size_t bytes, double *ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1},   {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
-                 {"ms", 1e6}, {"s", 1e9},  {"m", 60e9},        {"h", 3600e9}};
-    char text[64];
-    if (bytes == 0 || bytes >= sizeof(text)) {
-        return false;
-    }
-    memcpy(text, s, bytes);
-    text[bytes] = '\0';
-    const char *c = text;
-    double sign = *c == '-' ? -1 : 1;
-    if (*c == '-' || *c == '+') {
-        c++;
-    }
-    *ns = 0;
-    if (strcmp(c, "0") == 0) {
-        return true;
-    }
-    do {
-        size_t digits = strspn(c, "0123456789.");
-        size_t unit_len = strcspn(c + digits, "0123456789.");
-        if (digits == 0 || strspn(c, ".") == digits ||
-            memchr(c, '.', digits) != memrchr(c, '.', digits)) {
-            return false;
-        }
-        double factor = 0;
-        for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-            if (strlen(units[i].name) == unit_len &&
-                memcmp(units[i].name, c + digits, unit_len) == 0) {
-                factor = units[i].ns;
-            }
-        }
-        if (factor == 0) {
-            return false;
-        }
-        *ns += sign * strtod(c, NULL) * factor;
-        c += digits + unit_len;
-    } while (*c);
-    return fabs(*ns) < 9.2e18;
-}
-
 static int64_t nak_delay_ms(const char *data, size_t bytes)
 {
-    trim(&data, &bytes);
+    go_text_trim(&data, &bytes);
     if (bytes == 0) {
         return -1;
     }
     if (data[0] != '{') {
         double ns;
-        if (!parse_go_duration(data, bytes, &ns)) {
+        if (!go_text_duration(data, bytes, &ns)) {
             return -1;
         }
         return ns > 0 ? (int64_t)ceil(ns / 1e6) : 0;
     }
-    json_t *root = parse_object(data, bytes);
+    json_t *root = go_text_object(data, bytes);
     int64_t ns = -1;
     int64_t ms = -1;
-    if (root && member_integer(root, "delay", &ns) && member(root, "delay")) {
+    if (root && go_text_integer(root, "delay", &ns) && go_text_member(root, "delay")) {
         ms = ns > 0 ? ns / 1000000 + (ns % 1000000 != 0) : 0;
     }
     json_decref(root);
@@ -198,7 +100,7 @@ static int64_t nak_delay_ms(const char *data, size_t bytes)
 /* The reason goes into a header, a log line and JSON: one line of valid UTF-8. */
 static void copy_reason(char *out, size_t cap, const char *data, size_t bytes)
 {
-    trim(&data, &bytes);
+    go_text_trim(&data, &bytes);
     size_t used = 0;
     for (size_t i = 0; i < bytes;) {
         size_t n = utf8_length(data + i, bytes - i);
@@ -254,69 +156,14 @@ void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out)
     }
 }
 
-static bool pull_parse_json(const char *data, size_t bytes, struct pull_request *out)
+const char *ack_nak(int64_t delay_ms, char buf[ACK_NAK_MAX])
 {
-    json_t *root = parse_object(data, bytes);
-    if (!root) {
-        return false;
-    }
-    int64_t heartbeat = 0, max_bytes = 0, batch = 0, expires = 0;
-    json_t *no_wait = member(root, "no_wait");
-    bool ok = member_integer(root, "batch", &batch) && member_integer(root, "expires", &expires) &&
-              member_integer(root, "idle_heartbeat", &heartbeat) &&
-              member_integer(root, "max_bytes", &max_bytes) &&
-              (!no_wait || json_is_boolean(no_wait) || json_is_null(no_wait));
-    out->batch = batch;
-    out->expires_ns = expires;
-    out->no_wait = json_is_true(no_wait);
-    json_decref(root);
-    /* A pull with negative expiry has expired before it is served. */
-    return ok && expires >= 0 && (heartbeat <= 0 || heartbeat <= expires / 2);
+    snprintf(buf, ACK_NAK_MAX, "-NAK {\"delay\":%" PRId64 "}", delay_ms * 1000000);
+    return buf;
 }
 
-bool pull_parse(const char *data, size_t bytes, struct pull_request *out)
+void ack_send_nak(struct wire *w, const char *subject, int64_t delay_ms)
 {
-    *out = (struct pull_request){.batch = 1};
-    trim(&data, &bytes);
-    if (bytes && data[0] == '{' && !pull_parse_json(data, bytes, out)) {
-        return false;
-    }
-    if (bytes && bytes < 20 && data[0] != '{') {
-        char text[20];
-        memcpy(text, data, bytes);
-        text[bytes] = '\0';
-        char *end;
-        errno = 0;
-        long long n = strtoll(text, &end, 10);
-        if (errno == 0 && end == text + bytes) {
-            out->batch = n;
-        }
-    }
-    /* The server serves one message to a request for none or fewer. */
-    if (out->batch < 1) {
-        out->batch = 1;
-    }
-    return true;
-}
-
-bool pull_parse_subject(const char *subject, char pool[NAME_MAX_CHARS + 1])
-{
-    static const char tail[] = "API.CONSUMER.MSG.NEXT." STREAM_WORK ".";
-    if (strncmp(subject, "$JS.", 4) != 0) {
-        return false;
-    }
-    const char *s = subject + 4;
-    if (strncmp(s, tail, sizeof(tail) - 1) != 0) {
-        /* One more token is a domain. */
-        s = strchr(s, '.');
-        if (!s || s == subject + 4 || strncmp(++s, tail, sizeof(tail) - 1) != 0) {
-            return false;
-        }
-    }
-    s += sizeof(tail) - 1;
-    if (!name_is_valid(s)) {
-        return false;
-    }
-    strcpy(pool, s);
-    return true;
+    char buf[ACK_NAK_MAX];
+    wire_publish_text(w, subject, delay_ms > 0 ? ack_nak(delay_ms, buf) : ACK_TEXT_NAK);
 }

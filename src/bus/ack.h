@@ -1,15 +1,19 @@
-/* JetStream ack subjects and ack payloads, both forms of subject:
+/* JetStream's ack subjects and ack payloads. A subject has one of two forms:
+ *
  *   $JS.ACK.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>
- *   9 tokens
  *   $JS.ACK.<domain>.<account
- *   hash>.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>[.<r>] 11 or more
- * A parser of foreign input: never trusts a length. Pure functions. */
+ * hash>.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>[.…]
+ *
+ * A parser of foreign input: never trusts a length. Pure functions, but for
+ * ack_send_nak. */
 #ifndef AX_BUS_ACK_H
 #define AX_BUS_ACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "bus/wire.h"
 
 #define ACK_STREAM_MAX 64
 
@@ -39,18 +43,15 @@ struct ack_payload {
  * be NULL when bytes is 0. */
 void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out);
 
-/* A pull request ($JS.API.CONSUMER.MSG.NEXT payload): "" (= batch 1), a bare number, or JSON
- * {"batch":n,"expires":ns,"no_wait":bool,"max_bytes":n,"idle_heartbeat":ns, …}. */
-struct pull_request {
-    int64_t batch;      /* at least 1 */
-    int64_t expires_ns; /* 0: does not expire */
-    bool no_wait;
-};
-/* False: the server will refuse it too. */
-bool pull_parse(const char *data, size_t bytes, struct pull_request *out);
-
-/* The pool in "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.<pool>" (with or without a domain prefix
- * "$JS.<domain>.API"); false if it is none. */
-bool pull_parse_subject(const char *subject, char pool[33]);
+/* What AX itself sends. */
+#define ACK_TEXT_ACK "+ACK"
+#define ACK_TEXT_NAK "-NAK" /* redelivered at once */
+#define ACK_TEXT_PROGRESS "+WPI"
+/* A nak after which the message is redelivered delay_ms (above 0) later, into buf. Returns buf. */
+#define ACK_NAK_MAX 48
+const char *ack_nak(int64_t delay_ms, char buf[ACK_NAK_MAX]);
+/* Publishes one; delay_ms 0: redelivered at once. subject: the message's ack subject. A nak that is
+ * lost leaves the message to its ack wait: errors are not looked at. */
+void ack_send_nak(struct wire *w, const char *subject, int64_t delay_ms);
 
 #endif

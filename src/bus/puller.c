@@ -223,11 +223,6 @@ void puller_want(struct puller *p, int n)
     ask(p);
 }
 
-int puller_asked(const struct puller *p)
-{
-    return p->asked;
-}
-
 void puller_reconnected(struct puller *p)
 {
     memset(p->pulls, 0, sizeof(p->pulls));

@@ -28,8 +28,6 @@ ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const 
  * yet. A puller that is no longer needed is told to want 0 and kept: nats.c 3.4 crashes on a
  * message for a destroyed subscription. */
 void puller_want(struct puller *p, int n);
-/* Messages asked for and not yet come. */
-int puller_asked(const struct puller *p);
 /* Pulls are forgotten by a server that went away: ask again. */
 void puller_reconnected(struct puller *p);
 

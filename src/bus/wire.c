@@ -139,25 +139,22 @@ ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject
         return AX_E_NOMEM;
     s->handler = handler;
     s->arg = arg;
-    loop_enter(w->loop);
     ax_err err = subscribe(w, s, subject, group);
-    if (err == AX_OK) {
-        *w->subs_end = s;
-        w->subs_end = &s->next;
-    }
-    loop_leave(w->loop);
-    if (err != AX_OK)
+    if (err != AX_OK) {
         free(s);
-    else if (out != NULL)
+        return err;
+    }
+    *w->subs_end = s;
+    w->subs_end = &s->next;
+    if (out != NULL)
         *out = s;
-    return err;
+    return AX_OK;
 }
 
 void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*told)(void *arg))
 {
-    loop_enter(w->loop);
+    (void)w;
     sub->no_responders = told;
-    loop_leave(w->loop);
 }
 
 /* ---- life ---- */

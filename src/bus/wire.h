@@ -3,8 +3,8 @@
  * this header, know a `struct wire` only. wire.c makes one of nats.c; a simulated one can be linked
  * in its place together with the loop (loop.h), and everything above stays the same objects.
  *
- * Threads: every function may be called by any thread, unless it says otherwise. Handlers run on
- * the loop's thread with the loop's lock held. */
+ * Any thread: what publishes, wire_is_away, wire_is_flushed, wire_max_payload. All else with the
+ * loop's lock held (loop.h), as are the handlers, which run on the loop's thread. */
 #ifndef AX_BUS_WIRE_H
 #define AX_BUS_WIRE_H
 

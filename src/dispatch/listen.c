@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "bus/ack.h"
 #include "bus/advisory.h"
+#include "bus/pull.h"
 #include "dispatch/attempt/cancel.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/occupancy.h"

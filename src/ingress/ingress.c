@@ -22,10 +22,7 @@ static const char *const door_subjects[SUBS] = {"ax.submit", "ax.submit.>"};
 
 static void on_submission(void *arg, natsMsg *msg)
 {
-    struct ingress *ing = arg;
-    loop_enter(ing->loop);
-    submit_take(ing, msg);
-    loop_leave(ing->loop);
+    submit_take(arg, msg);
 }
 
 static void open_doors(struct ingress *ing)

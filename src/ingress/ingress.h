@@ -1,4 +1,5 @@
-/* The ingress daemon's state, and its start and end. Everything here is owned by the loop lock. */
+/* The ingress daemon's state, and its start and end. Everything here is owned by the
+ * loop's lock, see bus/loop.h. */
 #ifndef AX_INGRESS_INGRESS_H
 #define AX_INGRESS_INGRESS_H
 
@@ -47,15 +48,15 @@ struct ingress {
 void ingress_disconnected(void *arg);
 void ingress_reconnected(void *arg);
 
-/* ing->wire set, lock not held: starts everything; submissions are taken as soon as the streams are
- * there. */
+/* ing->wire set. Takes the lock. Starts everything; submissions are taken as soon as the streams
+ * are there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
 
 /* Takes no new submissions, and stops the loop when nothing is in the works, or after limit_ms.
  * Lock held. */
 void ingress_drain(struct ingress *ing, int64_t limit_ms);
 
-/* Lock not held. True: ready; otherwise why is filled in. */
+/* Takes the lock (HTTP). True: ready; otherwise why is filled in. */
 bool ingress_is_ready(void *ing, char *why, unsigned long cap);
 
 #endif

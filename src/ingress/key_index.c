@@ -134,10 +134,8 @@ static void on_heard(void *arg, natsMsg *msg)
 {
     struct follow *f = arg;
     struct ingress *ing = f->key_index->ing;
-    loop_enter(ing->loop);
     f->heard++;
     take(f, natsMsg_GetSubject(msg), clock_ax_ns(ing->clock), msg);
-    loop_leave(ing->loop);
     natsMsg_Destroy(msg);
 }
 
@@ -443,8 +441,6 @@ ax_err key_index_start(struct key_index **out, struct ingress *ing)
             return err;
     }
     *out = k;
-    loop_enter(ing->loop);
     on_check(k);
-    loop_leave(ing->loop);
     return AX_OK;
 }

@@ -3,7 +3,7 @@
  * confirmed by the caller with one. The view is read at start, then heard on plain subscriptions;
  * what was not heard (a reconnect, or fewer records heard than the stream has grown by) is read
  * again from the last safe sequence, and until then every answer is "maybe". Keyless ids are never
- * asked for and not kept. Lock held in every call but key_index_start. */
+ * asked for and not kept. Lock held in every call. */
 #ifndef AX_INGRESS_KEY_INDEX_H
 #define AX_INGRESS_KEY_INDEX_H
 
@@ -21,7 +21,7 @@ struct key_index;
 #define KEY_LATER 2u
 #define KEY_DEAD 4u
 
-/* Lock not held. The streams need not be there yet. */
+/* The streams need not be there yet. */
 ax_err key_index_start(struct key_index **out, struct ingress *ing);
 /* The places to look for id; 0: certainly new. */
 unsigned key_index_maybe(struct key_index *k, const char *id);

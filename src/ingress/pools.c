@@ -111,9 +111,7 @@ static void take(struct pools *ps, const char *subject, natsMsg *msg)
 static void on_message(void *arg, natsMsg *msg)
 {
     struct pools *ps = arg;
-    loop_enter(ps->loop);
     take(ps, natsMsg_GetSubject(msg), msg);
-    loop_leave(ps->loop);
     natsMsg_Destroy(msg);
 }
 
@@ -259,8 +257,6 @@ ax_err pools_start(struct pools **out, struct wire *wire, struct pipeline *p, st
         return err;
     }
     *out = ps;
-    loop_enter(l);
     pools_refresh(ps);
-    loop_leave(l);
     return AX_OK;
 }

@@ -1,5 +1,5 @@
 /* The pools that have an entry in KV_AX_POOLS, followed live; ingress adds those that tasks name
- * first. Lock held in every call but pools_start. */
+ * first. Lock held in every call. */
 #ifndef AX_INGRESS_POOLS_H
 #define AX_INGRESS_POOLS_H
 
@@ -13,7 +13,7 @@
 
 struct pools;
 
-/* Lock not held. The bucket need not be there yet. */
+/* The bucket need not be there yet. */
 ax_err pools_start(struct pools **out, struct wire *wire, struct pipeline *p, struct loop *l);
 /* The bucket has been read once: "unknown" is a word to rely on. */
 bool pools_are_read(const struct pools *ps);

@@ -56,7 +56,6 @@ static void on_question(void *arg, natsMsg *msg)
     const char *reply = natsMsg_GetReply(msg),
                *id = natsMsg_GetSubject(msg) + strlen(RECORD_PREFIX);
     if (reply != NULL && name_is_task_id(id)) {
-        loop_enter(ing->loop);
         struct question *q = NULL;
         if (strlen(id) != TASK_ID_CHARS)
             say_unknown(ing, reply, id, "ingress does not follow tasks without a key");
@@ -69,7 +68,6 @@ static void on_question(void *arg, natsMsg *msg)
             if (key_index_find_record(ing->key_index, id, GET_WAIT_MS, on_record, q) != AX_OK)
                 on_record(q, AX_E_BUSY, NULL, 0);
         }
-        loop_leave(ing->loop);
     }
     natsMsg_Destroy(msg);
 }

@@ -7,7 +7,7 @@
 
 struct ingress;
 
-/* ing->key_index is there, lock not held. */
+/* ing->key_index is set. */
 ax_err record_query_start(struct ingress *ing);
 
 #endif

@@ -141,8 +141,6 @@ ax_err stats_reply_start(struct ingress *ing)
     t->ing = ing;
     instance_new(t->name);
     ing->stats_reply = t;
-    loop_enter(ing->loop);
     on_timer(t);
-    loop_leave(ing->loop);
     return wire_subscribe(ing->wire, NULL, STATS_SUBJECT, NULL, on_query, t);
 }

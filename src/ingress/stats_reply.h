@@ -7,7 +7,7 @@
 
 struct ingress;
 
-/* Lock not held. ing->stats_reply lives as long as the process. */
+/* ing->stats_reply lives as long as the process. */
 ax_err stats_reply_start(struct ingress *ing);
 
 #endif

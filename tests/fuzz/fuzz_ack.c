@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bus/ack.h"
+#include "bus/pull.h"
 #include "check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bus/ack.h"
+#include "bus/pull.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

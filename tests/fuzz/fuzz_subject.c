@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bus/ack.h"
+#include "bus/pull.h"
 #include "check.h"
 #include "task/names.h"
 

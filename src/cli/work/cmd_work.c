@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -30,7 +31,7 @@
 #define DRAIN_MS 2000
 /* Given back for another worker at once, but as a nak with a delay: without one the pool's backoff
  * would apply. */
-#define GIVE_BACK "-NAK {\"delay\":1000000}"
+#define GIVE_BACK_MS 1
 
 const char cmd_work_detail[] =
     "Runs /bin/sh -c CMD for every task, body on stdin, with AX_TASK, AX_KEY, AX_ATTEMPT, "
@@ -71,7 +72,7 @@ struct work {
 
 static void renew(struct work *w, natsMsg *msg)
 {
-    natsConnection_PublishString(w->nc, natsMsg_GetReply(msg), "+WPI");
+    natsConnection_PublishString(w->nc, natsMsg_GetReply(msg), ACK_TEXT_PROGRESS);
 }
 
 static void start(struct work *w, natsMsg *msg)
@@ -81,7 +82,7 @@ static void start(struct work *w, natsMsg *msg)
         log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg),
                  errno);
         if (natsMsg_GetReply(msg))
-            receipts_send(&w->receipts, natsMsg_GetReply(msg), "-NAK");
+            receipts_send(&w->receipts, natsMsg_GetReply(msg), ACK_TEXT_NAK);
         natsMsg_Destroy(msg);
         return;
     }
@@ -95,7 +96,8 @@ static void start(struct work *w, natsMsg *msg)
 
 static void give_back(struct work *w, natsMsg *msg)
 {
-    receipts_send(&w->receipts, natsMsg_GetReply(msg), GIVE_BACK);
+    char nak[ACK_NAK_MAX];
+    receipts_send(&w->receipts, natsMsg_GetReply(msg), ack_nak(GIVE_BACK_MS, nak));
     w->given_back++;
 }
 

@@ -233,9 +233,9 @@ void job_free(struct job *j)
 const char *job_receipt(const struct job *j, int status, char *buf, size_t cap)
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return "+ACK";
+        return ACK_TEXT_ACK;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_TERM)
-        return "-NAK";
+        return ACK_TEXT_NAK;
     snprintf(buf, cap, "+TERM exit %d%s%s", EXIT_TERM, j->last_line[0] ? ": " : "", j->last_line);
     return buf;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "bus/consumer_info.h"
 #include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt.h"
@@ -192,7 +193,7 @@ static void on_held(void *arg, const char *subject, uint64_t seq, int64_t time_n
     snprintf(ack, sizeof(ack), "$JS.ACK.%s.%s.1.%" PRIu64 ".%" PRIu64 ".%" PRId64 ".0", q->stream,
              a->pool->name, seq, a->consumer_seq, time_ns);
     FAULT("adopt.give-back.before");
-    wire_publish_text(a->pool->dispatch->wire, ack, "-NAK");
+    ack_send_nak(a->pool->dispatch->wire, ack, 0);
     FAULT_SENT("adopt.give-back.after", a->pool->dispatch->wire);
     if (--a->held <= 0) {
         reader_cancel(a->reader);

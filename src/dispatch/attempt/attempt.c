@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_actions.h"
 #include "dispatch/attempt/ending.h"
@@ -305,7 +306,7 @@ void attempt_renew(struct attempt *a)
 {
     struct dispatch *d = a->pool->dispatch;
     FAULT("renew.before");
-    wire_publish(d->wire, a->lease.subject, "+WPI", 4);
+    wire_publish(d->wire, a->lease.subject, ACK_TEXT_PROGRESS, strlen(ACK_TEXT_PROGRESS));
     FAULT_SENT("renew.after", d->wire);
     a->lease.renewed_ns = loop_now_ns(d->loop);
 }

@@ -1,6 +1,7 @@
 #include "dispatch/attempt/attempt_actions.h"
 
 #include "base/fault.h"
+#include "bus/ack.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/hand_off.h"
@@ -27,7 +28,7 @@ static void nak_later(struct attempt *a, const struct attempt_news *news)
 {
     (void)news;
     FAULT("stop.give-back.before");
-    wire_publish_text(a->pool->dispatch->wire, a->lease.subject, NAK_LATER);
+    ack_send_nak(a->pool->dispatch->wire, a->lease.subject, QUEUE_NAK_MS);
     FAULT_SENT("stop.give-back.after", a->pool->dispatch->wire);
 }
 

@@ -1,4 +1,5 @@
 #include "dispatch/attempt/attempt_ask.h"
+#include "bus/ack.h"
 
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/attempt/terminations.h"
@@ -156,8 +157,8 @@ void attempt_ask_give_up(struct dispatch *d)
 bool attempt_ask_release(struct attempt *a, void (*cb)(struct attempt *, const struct answer *))
 {
     a->ask.cb.answer = cb;
-    return asked(a, pipeline_request(a->pool->dispatch->pipeline, a->lease.subject, "+ACK", 4,
-                                     ATTEMPT_ASK_WAIT_MS, on_answer, a));
+    return asked(a, pipeline_request(a->pool->dispatch->pipeline, a->lease.subject, ACK_TEXT_ACK,
+                                     strlen(ACK_TEXT_ACK), ATTEMPT_ASK_WAIT_MS, on_answer, a));
 }
 
 bool attempt_ask_recording(struct attempt *a, void (*cb)(struct attempt *, const struct answer *))

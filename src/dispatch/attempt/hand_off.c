@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/dispatch.h"
@@ -17,6 +18,7 @@
 
 #define AGAIN_MS 200
 #define LIMIT_AGAIN_MS 100
+#define NAK_DEAD_MS 2000         /* its dead letter is not stored yet */
 #define ANSWER_MIN_NS 10000000LL /* lets the smoothed time grow from nothing */
 /* An answer rarely takes longer; one that does is being held up, and says nothing of the next. */
 #define ANSWER_MAX_NS 1000000000LL
@@ -201,7 +203,7 @@ void hand_off_nak_dead(struct attempt *a, const struct attempt_news *news)
 {
     (void)news;
     metric_add(a->pool->stats.m_put_off, 1);
-    wire_publish_text(a->pool->dispatch->wire, a->lease.subject, "-NAK {\"delay\":2000000000}");
+    ack_send_nak(a->pool->dispatch->wire, a->lease.subject, NAK_DEAD_MS);
 }
 
 /* ---- is it recorded? ---- */

@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
@@ -104,7 +105,7 @@ void verify_lose(struct attempt *a, const struct attempt_news *news)
     attempt_uncount(a);
     attempt_set_work(a, 0);
     FAULT("lose.nak.before");
-    wire_publish_text(p->dispatch->wire, a->lease.subject, "-NAK");
+    ack_send_nak(p->dispatch->wire, a->lease.subject, 0);
     FAULT_SENT("lose.nak.after", p->dispatch->wire);
     a->queue->expired_leases++;
     if (news->ns == 0)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bus/ack.h"
+#include "bus/pull.h"
 
 struct pull {
     int64_t left;       /* tasks it still wants */

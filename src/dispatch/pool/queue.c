@@ -6,12 +6,14 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/ack.h"
 #include "dispatch/attempt/cancel.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
 
 #define HOLD_NS 60000000000LL /* after the last task that named a group */
+#define NAK_TWICE_MS 1000     /* another message of the same task is not done with yet */
 
 /* While groups take turns everything that waits is held; what is kept of it in memory is bounded
  * all the same. */
@@ -92,7 +94,7 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
          * dropped. */
         metric_add(p->stats.m_put_off, 1);
         FAULT("queue.put-off.before");
-        wire_publish_text(p->dispatch->wire, natsMsg_GetReply(msg), "-NAK {\"delay\":1000000000}");
+        ack_send_nak(p->dispatch->wire, natsMsg_GetReply(msg), NAK_TWICE_MS);
         FAULT_SENT("queue.put-off.after", p->dispatch->wire);
         if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) == NATS_OK)
             ordered_invalidate(q);
@@ -121,7 +123,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
     }
     clock_learn(&p->dispatch->clock, meta.timestamp_ns);
     if (!p->lead.ready || p->lead.resting) { /* a pull was still open */
-        wire_publish_text(p->dispatch->wire, reply, NAK_LATER);
+        ack_send_nak(p->dispatch->wire, reply, QUEUE_NAK_MS);
         natsMsg_Destroy(msg);
         return;
     }
@@ -135,7 +137,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
         r = NULL;
     }
     if (stale && r != NULL) { /* an answer for the old one is still on its way */
-        wire_publish_text(p->dispatch->wire, reply, "-NAK {\"delay\":1000000000}");
+        ack_send_nak(p->dispatch->wire, reply, NAK_TWICE_MS);
         natsMsg_Destroy(msg);
     } else if (r != NULL)
         on_redelivery(r, msg);

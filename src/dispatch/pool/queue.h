@@ -51,7 +51,7 @@ struct queue *queue_of(struct pool *p, const char *priority);
 struct queue *queue_of_stream(struct pool *p, const char *stream);
 /* Given back with a delay: without one it would come straight back to the pulls we still have
  * open. */
-#define NAK_LATER "-NAK {\"delay\":300000000}"
+#define QUEUE_NAK_MS 300
 /* Everything that waits is held, not only what may be wanted soon: groups take turns, or are
  * limited. */
 bool queue_holds_all(const struct queue *q);

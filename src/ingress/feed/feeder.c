@@ -21,7 +21,7 @@
 
 /* Given back with a delay: without one it would come straight back to the pulls we still have at
  * the server. */
-#define NAK_LATER "-NAK {\"delay\":1000000000}"
+#define NAK_DELAY_MS 1000
 #define WINDOW 256
 #define TICK_MS 100
 #define LEASE_NS 1500000000LL /* renewed this often; the consumer's ack_wait is 6 s */
@@ -159,9 +159,9 @@ static void ack_source(struct held *h)
     FAULT_IF(is_spill(f), "drain.ack.before");
     FAULT_IF(is_firing(h), "firing.ack.before");
     FAULT_IF(!is_spill(f) && !is_firing(h), "feed.ack.before");
-    if (pipeline_request(f->queue->ing->pipe, natsMsg_GetReply(h->msg), "+ACK", 4, ASK_WAIT_MS,
-                         on_acked, h) != AX_OK) {
-        wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(h->msg), "+ACK");
+    if (pipeline_request(f->queue->ing->pipe, natsMsg_GetReply(h->msg), ACK_TEXT_ACK,
+                         strlen(ACK_TEXT_ACK), ASK_WAIT_MS, on_acked, h) != AX_OK) {
+        wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(h->msg), ACK_TEXT_ACK);
         drop(f, h);
         return;
     }
@@ -407,7 +407,7 @@ static void renew(struct feeder *f, struct list *l, int64_t now)
     for (struct held *h = l->head; h != NULL; h = h->next) {
         if (now - h->lease_ns < LEASE_NS)
             continue;
-        wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(h->msg), "+WPI");
+        wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(h->msg), ACK_TEXT_PROGRESS);
         h->lease_ns = now;
     }
 }
@@ -452,7 +452,7 @@ static void on_message(void *arg, natsMsg *msg)
     struct held *h = calloc(1, sizeof(*h));
     const char *reply = natsMsg_GetReply(msg);
     if (reply != NULL && !f->running) { /* for a pull of ours that the server still had */
-        wire_publish_text(ing->wire, reply, NAK_LATER);
+        ack_send_nak(ing->wire, reply, NAK_DELAY_MS);
         reply = NULL;
     }
     if (h == NULL || reply == NULL) {
@@ -474,7 +474,7 @@ static void on_message(void *arg, natsMsg *msg)
     if (err == AX_E_NOMEM) {
         log_error("out of memory, task left where it is", "stream=%s subject=%s", f->source,
                   natsMsg_GetSubject(msg));
-        wire_publish_text(ing->wire, reply, NAK_LATER);
+        ack_send_nak(ing->wire, reply, NAK_DELAY_MS);
         drop(f, h);
         return;
     }
@@ -489,7 +489,7 @@ static void on_message(void *arg, natsMsg *msg)
     h->attempt = t.attempt;
     if (t.cron != NULL && !take_firing(h, &t, &ack)) {
         task_clear(&t);
-        wire_publish_text(ing->wire, reply, NAK_LATER);
+        ack_send_nak(ing->wire, reply, NAK_DELAY_MS);
         drop(f, h);
         return;
     }
@@ -552,7 +552,7 @@ static void give_back(struct feeder *f, struct list *l)
         struct held *h = l->head;
         list_remove(l, h);
         FAULT("feed.give-back.before");
-        wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(h->msg), NAK_LATER);
+        ack_send_nak(f->queue->ing->wire, natsMsg_GetReply(h->msg), NAK_DELAY_MS);
         FAULT_SENT("feed.give-back.after", f->queue->ing->wire);
         drop(f, h);
     }

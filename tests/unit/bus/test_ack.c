@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "bus/ack.h"
+#include "bus/pull.h"
 
 static void both_forms_of_subject(void **state)
 {

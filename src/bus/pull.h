@@ -1,0 +1,26 @@
+/* Pull requests that others make: what a worker asks a consumer for. A parser of foreign input.
+ * Pure functions. */
+#ifndef AX_BUS_PULL_H
+#define AX_BUS_PULL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "task/names.h"
+
+/* A pull request ($JS.API.CONSUMER.MSG.NEXT payload): "" (= batch 1), a bare number, or JSON
+ * {"batch":n,"expires":ns,"no_wait":bool,"max_bytes":n,"idle_heartbeat":ns, …}. */
+struct pull_request {
+    int64_t batch;      /* at least 1 */
+    int64_t expires_ns; /* 0: does not expire */
+    bool no_wait;
+};
+/* False: the server will refuse it too. */
+bool pull_parse(const char *data, size_t bytes, struct pull_request *out);
+
+/* The pool in "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.<pool>" (with or without a domain prefix
+ * "$JS.<domain>.API"); false if it is none. */
+bool pull_parse_subject(const char *subject, char pool[NAME_MAX_CHARS + 1]);
+
+#endif
