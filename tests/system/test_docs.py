@@ -347,6 +347,16 @@ def check_functions():
             failures.append(f"function {function} is not in src/{path}, where the documentation says it is")
 
 
+def check_sections():
+    """A comment that names a page and a section: docs/design/groups.md, "Turns"."""
+    for path in glob.glob(os.path.join(ROOT, "src/**/*.[ch]"), recursive=True):
+        name = os.path.relpath(path, ROOT)
+        text = re.sub(r"\s+\*?\s*", " ", read(name))
+        for page, title in re.findall(r'(docs/[\w/-]+\.md), "([^"]+)"', text):
+            if page in docs and not re.search(rf"^#+ {re.escape(title)}$", docs[page], re.M):
+                failures.append(f"{name}: {page} has no section {title!r}")
+
+
 def check_snippets():
     """The snippets call what the tested examples call."""
     kinds = {"python": "examples/python/*.py", "go": "examples/go/*/main.go", "js": "examples/node/*.mjs"}
@@ -363,7 +373,7 @@ def check_snippets():
 
 
 for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_metrics, check_streams,
-              check_links, check_width, check_functions, check_snippets):
+              check_links, check_width, check_functions, check_sections, check_snippets):
     check()
 for failure in failures:
     print(failure)
