@@ -1,5 +1,5 @@
 /* ax.figures: what this dispatcher knows of the pools that it leads, for anyone who asks
- * (docs/protocol.md, "Figures"). Loop lock. */
+ * (docs/protocol.md, "Stats"). Loop lock. */
 #ifndef AX_DISPATCH_POOL_STATS_REPLY_H
 #define AX_DISPATCH_POOL_STATS_REPLY_H
 
