@@ -253,6 +253,15 @@ def check_answers():
             failures.append(f"field {member} of ax.v1.Reply is not documented in docs/protocol.md")
 
 
+def check_stats():
+    table = read("src/stats/stats_answer.h")
+    names = re.findall(r"X\((\w+), [A-Z]+\)", table) + re.findall(r"X\(\w+_SERIES_\w+, (\w+)\)", table)
+    assert len(names) > 30, names
+    for name in sorted(set(names)):
+        if f"`{name}`" not in docs["docs/protocol.md"].split("\n# Stats\n")[1]:
+            failures.append(f"field {name} of the answer on ax.figures is not documented in docs/protocol.md, Stats")
+
+
 def check_metrics():
     code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/**/*.c", "src/dispatch/**/*.c")))
     same("metric", code, "docs/operating.md", ticked(rows(section("docs/operating.md", "Metrics"), "name"), r"^ax_[a-z_]+$"))
@@ -372,7 +381,7 @@ def check_snippets():
             failures.append(f"a {kind} snippet calls {name}, which {pattern} does not")
 
 
-for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_metrics, check_streams,
+for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_stats, check_metrics, check_streams,
               check_links, check_width, check_functions, check_sections, check_snippets):
     check()
 for failure in failures:
