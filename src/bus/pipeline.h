@@ -1,7 +1,8 @@
-/* JetStream pipeline: publishes with their PubAcks, and API requests, asynchronously, all answers
- * on one wildcard inbox (docs/design.md). Bounded; own time-outs; retries what is *unknown* (no
- * answer, no responders, in-process answers) until the server has said a word. Lock of the loop
- * held in every call; callbacks run with it. */
+/* JetStream pipeline: publishes with their PubAcks, and requests, asynchronously; all answers come
+ * on one wildcard inbox (docs/design/threads.md, "Requests and answers"). The number in flight is
+ * bounded and every request has a time-out. A publish whose outcome is unknown (no answer, no
+ * responders, "in process") is repeated until the server has answered. Callbacks run with the
+ * loop's lock held, as every call is made. */
 #ifndef AX_BUS_PIPELINE_H
 #define AX_BUS_PIPELINE_H
 
@@ -47,16 +48,16 @@ ax_err pipeline_reserve(struct pipeline *p, char *buf);
 void pipeline_cancel(struct pipeline *p, const char *reply);
 
 /* Publishes msg (taken, also on error; its reply must be the reserved one) and calls cb exactly
- * once with the server's word. Unknown outcomes are retried with the same message until give_up_ms
- * has passed (0: never gives up). The caller makes repeats safe (message id or expected sequence).
- * On error cb is not called. msg NULL (it could not be built): the reserved slot is given back,
- * AX_E_NOMEM. While there is no connection nothing is published, and all of it afterwards: what
- * nats.c would keep until then could not be given up. */
+ * once with the server's answer. Unknown outcomes are retried with the same message until
+ * give_up_ms has passed (0: never gives up). The caller makes repeats safe (message id or expected
+ * sequence). On error cb is not called. msg NULL (it could not be built): the reserved slot is
+ * given back, AX_E_NOMEM. While there is no connection nothing is published, and all of it
+ * afterwards: what nats.c would keep until then could not be given up. */
 ax_err pipeline_publish(struct pipeline *p, const char *reply, natsMsg *msg, int64_t give_up_ms,
                         pipeline_cb cb, void *arg);
 
-/* No longer repeats those publishes that call back cb and for whose arg `which` is true: there is a
- * word within a tick, the server's or AX_E_TIMEOUT. */
+/* No longer repeats those publishes that call back cb and for whose arg `which` is true: they are
+ * answered within 100 ms, by the server or with AX_E_TIMEOUT. */
 void pipeline_give_up(struct pipeline *p, pipeline_cb cb, bool (*which)(const void *arg));
 
 /* One request (API, direct get, ack with reply), payload copied; cb once with the answer,
@@ -69,19 +70,6 @@ ax_err pipeline_request(struct pipeline *p, const char *subject, const void *dat
 typedef bool (*pipeline_many_cb)(void *arg, const struct answer *a);
 ax_err pipeline_request_many(struct pipeline *p, const char *subject, const void *data,
                              size_t bytes, int64_t idle_ms, pipeline_many_cb cb, void *arg);
-
-/* STREAM.MSG.GET through the leader (never a stale replica): by subject (last message there;
- * wildcards allowed), by sequence (subject NULL), or with both the first message on subject from
- * that sequence on. cb: AX_OK and *found filled, AX_E_NOT_FOUND, or an error. */
-struct stored_msg {
-    const char *subject; /* borrowed, all of it, for the callback */
-    uint64_t seq;
-    int64_t time_ns;
-    natsMsg *msg; /* headers and body; destroyed after the callback */
-};
-typedef void (*pipeline_get_cb)(void *arg, ax_err err, const struct stored_msg *found);
-ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq,
-                    int64_t timeout_ms, pipeline_get_cb cb, void *arg);
 
 int pipeline_inflight(const struct pipeline *p);
 int pipeline_room(const struct pipeline *p);

@@ -1,5 +1,5 @@
-/* pipeline_get: one stored message through the stream's leader. The answer is JSON with the message
- * in base64. */
+#include "bus/pipeline_get.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <openssl/evp.h>
@@ -9,7 +9,6 @@
 
 #include "base/rfc3339.h"
 #include "bus/api.h"
-#include "bus/pipeline.h"
 
 struct get {
     pipeline_get_cb cb;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rfc3339.h"
+#include "bus/pipeline_get.h"
 #include "bus/stream_info.h"
 
 #define BATCH 512

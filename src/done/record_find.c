@@ -1,4 +1,5 @@
 #include "done/record_find.h"
+#include "bus/pipeline_get.h"
 
 #include <stdio.h>
 #include <stdlib.h>

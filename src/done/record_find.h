@@ -3,7 +3,7 @@
 #ifndef AX_DONE_RECORD_FIND_H
 #define AX_DONE_RECORD_FIND_H
 
-#include "bus/pipeline.h"
+#include "bus/pipeline_get.h"
 #include "done/batch_index.h"
 
 /* AX_OK: *r (borrowed for the call) is the newest record of the task, seq the sequence of the

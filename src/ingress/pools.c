@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "bus/reader.h"
 #include "bus/wire.h"
 #include "task/header.h"

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "bus/ack.h"
 #include "bus/consumer_info.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/attempt/hand_off.h"

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "bus/ack.h"
 #include "bus/loop.h"
-#include "bus/pipeline.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt_moves.h"
 #include "dispatch/attempt/dead_reason.h"
 #include "dispatch/fair/groups.h"

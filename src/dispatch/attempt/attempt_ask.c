@@ -1,6 +1,7 @@
 #include "dispatch/attempt/attempt_ask.h"
 #include "bus/ack.h"
 
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/attempt/terminations.h"
 #include "dispatch/dispatch.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "bus/consumer_info.h"
-#include "bus/pipeline.h"
+#include "bus/pipeline_get.h"
 #include "bus/stream_info.h"
 #include "dispatch/attempt/attempt.h"
 #include "done/record.h"

@@ -14,6 +14,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/attempt/cancel.h"
 #include "dispatch/attempt/record_writer.h"

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/rfc3339.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"

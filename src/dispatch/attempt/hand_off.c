@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "bus/ack.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/dispatch.h"

@@ -4,6 +4,7 @@
 #ifndef AX_DISPATCH_ATTEMPT_HAND_OFF_H
 #define AX_DISPATCH_ATTEMPT_HAND_OFF_H
 
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt.h"
 
 /* Those of `needed` (ATTEMPT_IS_…) that are this file's and hold. */

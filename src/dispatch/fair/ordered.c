@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/groups.h"

@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/lead/assignment.h"
 #include "dispatch/pool/pool.h"

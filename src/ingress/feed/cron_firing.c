@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "done/record.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/queue.h"

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "bus/ack.h"
+#include "bus/pipeline_get.h"
 #include "bus/provision/provisioner.h"
 #include "bus/puller.h"
 #include "bus/stream_info.h"

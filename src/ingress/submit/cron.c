@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "bus/pipeline_get.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "ingress/submit/submit.h"

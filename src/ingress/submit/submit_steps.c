@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/rfc3339.h"
+#include "bus/pipeline_get.h"
 #include "done/record.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
