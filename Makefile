@@ -18,7 +18,8 @@ build:
 demo: build
 	@AX_BIN_DIR=$(BIN) bash scripts/demo
 
-# One ctest over the release build, libFuzzer, ASan+UBSan and TSan (AX_CHECKS), so that its closing line counts all.
+# One ctest over the release build, libFuzzer, ASan+UBSan and TSan (AX_CHECKS), so that its closing
+# line counts all.
 test:
 	@bash scripts/setup test
 	@$(CONFIGURE) -DAX_CHECKS=ON
@@ -41,7 +42,8 @@ model:
 	@mkdir -p $(BUILD)
 	@cd $(BUILD) && bash $(CURDIR)/scripts/run-test $(CURDIR)/tests/model/check.py --long
 
-# A database behind many workers, with a fixed and with an adaptive rate: a table and build/collapse.svg.
+# A database behind many workers, with a fixed and with an adaptive rate: a table and
+# build/collapse.svg.
 collapse: build
 	@bash scripts/setup test
 	@AX_BIN_DIR=$(BIN) bash scripts/run-test tests/bench/collapse.py --svg $(BUILD)/collapse.svg

@@ -1,7 +1,8 @@
 # Sourced: finds the tools that AX is built, shown and tested with, and exports where they are.
 #   AX_ROOT        this source tree
 #   AX_CACHE       per-user cache, outside the tree
-#   AX_NATS_SERVER AX_NATS_CLI (and AX_NATS)   programs to use: the variable if set, else PATH, else the cache
+#   AX_NATS_SERVER AX_NATS_CLI (and AX_NATS)   programs to use: the variable if set, else PATH, else
+#                  the cache
 #   AX_PROMTOOL    Prometheus' promtool: the variable if set, else PATH, else the cache
 #   AX_PYTHON      python with nats-py;  AX_NODE_MODULES (and NODE_PATH): the @nats-io packages
 # A tool that is not there keeps its place in the cache as value: scripts/setup puts it there.

@@ -1,4 +1,5 @@
-# The one place where versions of what AX is built and tested with are pinned. Sourced by the other scripts.
+# The one place where versions of what AX is built and tested with are pinned. Sourced by the other
+# scripts.
 NATS_SERVER_VERSION=2.15.1   # built when no suitable one is there
 NATS_SERVER_MIN=2.14.3       # bus/connect.h says the same
 NATS_CLI_VERSION=0.5.1

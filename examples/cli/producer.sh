@@ -1,11 +1,14 @@
 #!/bin/sh
 # Submits one task with the nats CLI: producer.sh POOL KEY BODY. NATS_URL says where.
-# The message id is the idempotency key: publishing it again, today or in six days, starts nothing new.
+# The message id is the idempotency key: publishing it again, today or in six days, starts nothing
+# new.
 pool=$1 key=$2 body=$3
-while ! answer=$(nats pub --jetstream --no-templates "ax.submit.high.$pool" "$body" --header "Nats-Msg-Id:$key" 2>&1); do
+while ! answer=$(nats pub --jetstream --no-templates "ax.submit.high.$pool" "$body" \
+    --header "Nats-Msg-Id:$key" 2>&1); do
     echo "$answer"
     wait_ms=$(echo "$answer" | sed -n 's/.*retry in \([0-9]*\)ms.*/\1/p')
-    [ -n "$wait_ms" ] || exit 1 # the task itself is wrong, or no server: sending it again at once cannot help
+    # No hint: the task itself is wrong, or there is no server. Sending it again at once cannot help.
+    [ -n "$wait_ms" ] || exit 1
     sleep "$(awk "BEGIN { print $wait_ms / 1000 }")"
 done
 echo "$answer"

@@ -1,4 +1,5 @@
-// Submits one task: node producer.mjs POOL KEY BODY. A plain JetStream publish, nothing of AX is imported.
+// Submits one task: node producer.mjs POOL KEY BODY. A plain JetStream publish, nothing of AX is
+// imported.
 import { connect } from "@nats-io/transport-node";
 import { jetstream, JetStreamApiError } from "@nats-io/jetstream";
 
@@ -14,7 +15,8 @@ for (;;) {
     break;
   } catch (error) {
     console.log(`${error.name}: ${error.message}`);
-    if (!(error instanceof JetStreamApiError)) continue; // no word in time: the same key again is safe
+    // No answer in time: to send the same key again is safe.
+    if (!(error instanceof JetStreamApiError)) continue;
     const hint = /retry in (\d+)ms/.exec(error.message);
     if (!hint) throw error; // the task itself is wrong, sending it again cannot help
     await new Promise((done) => setTimeout(done, Number(hint[1])));

@@ -4,8 +4,8 @@ import { jetstream } from "@nats-io/jetstream";
 
 async function work(task, fence, body) {
   if (body === "fail") throw new Error("the mail server is away");
-  // Your transaction. `INSERT … ON CONFLICT (task) DO UPDATE … WHERE fence < :fence` keeps an older attempt of
-  // the same task from writing after a newer one.
+  // Your transaction. `INSERT … ON CONFLICT (task) DO UPDATE … WHERE fence < :fence` keeps an older
+  // attempt of the same task from writing after a newer one.
 }
 
 const [pool] = process.argv.slice(2);

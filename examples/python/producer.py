@@ -1,4 +1,4 @@
-"""Submits one task: producer.py POOL KEY BODY. A plain JetStream publish, nothing of AX is imported."""
+"""Submits one task: producer.py POOL KEY BODY. A plain JetStream publish, nothing of AX imported."""
 import asyncio
 import os
 import re
@@ -13,9 +13,12 @@ async def main(pool, key, body):
     js = nc.jetstream()
     while True:
         try:
-            # Nats-Msg-Id is the idempotency key: publishing it again, today or in six days, starts nothing new.
-            ack = await js.publish(f"ax.submit.high.{pool}", body.encode(), headers={"Nats-Msg-Id": key})
-            print(f"stream={ack.stream} seq={ack.seq} duplicate={str(bool(ack.duplicate)).lower()}", flush=True)
+            # Nats-Msg-Id is the idempotency key: publishing it again, today or in six days, starts
+            # nothing new.
+            ack = await js.publish(f"ax.submit.high.{pool}", body.encode(),
+                                   headers={"Nats-Msg-Id": key})
+            duplicate = str(bool(ack.duplicate)).lower()
+            print(f"stream={ack.stream} seq={ack.seq} duplicate={duplicate}", flush=True)
             break
         except APIError as error:
             print(error, flush=True)

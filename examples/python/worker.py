@@ -10,9 +10,11 @@ import nats
 def work(db, task, fence, body):
     if body == "fail":
         raise RuntimeError("the mail server is away")
-    with db:  # one transaction; an older attempt of the same task (smaller fence) can no longer write
-        db.execute("INSERT INTO sent VALUES (?, ?, ?) ON CONFLICT (task) DO UPDATE SET fence = excluded.fence, "
-                   "body = excluded.body WHERE fence < excluded.fence", (task, fence, body))
+    # One transaction. An older attempt of the same task (smaller fence) can no longer write.
+    with db:
+        db.execute("INSERT INTO sent VALUES (?, ?, ?) ON CONFLICT (task) DO UPDATE "
+                   "SET fence = excluded.fence, body = excluded.body WHERE fence < excluded.fence",
+                   (task, fence, body))
 
 
 async def main(pool, path=":memory:"):
@@ -27,7 +29,8 @@ async def main(pool, path=":memory:"):
             continue  # nothing to do for 5 s
         task, fence, body = msg.headers["Ax-Task"], msg.metadata.sequence.stream, msg.data.decode()
         if not body:
-            await nc.publish(msg.reply, b"+TERM empty body")  # poison: no retry, straight to the dead letters
+            # Poison: no retry, straight to the dead letters.
+            await nc.publish(msg.reply, b"+TERM empty body")
             continue
         try:
             work(db, task, fence, body)
@@ -35,7 +38,8 @@ async def main(pool, path=":memory:"):
             print(f"failed task={task} fence={fence}: {error}", flush=True)
             await msg.nak()  # tried again after the backoff
         else:
-            await msg.ack()  # after the commit: never before it, never in a `finally`, or a crash loses the task
+            # After the commit: never before it, never in a `finally`, or a crash loses the task.
+            await msg.ack()
             print(f"done task={task} fence={fence} body={body}", flush=True)
 
 

@@ -1,5 +1,7 @@
-# Writes OUT, a C file with the text of every file in FILES as stream_plan_assets[] (bus/provision/stream_plan.h).
-set(code "/* Made from streams/ by scripts/cmake/assets.cmake. */\n#include \"bus/provision/stream_plan.h\"\n\n")
+# Writes OUT, a C file with the text of every file in FILES as stream_plan_assets[]
+# (bus/provision/stream_plan.h).
+set(code "/* Made from streams/ by scripts/cmake/assets.cmake. */\n")
+string(APPEND code "#include \"bus/provision/stream_plan.h\"\n\n")
 string(APPEND code "const struct stream_plan_asset stream_plan_assets[] = {\n")
 set(count 0)
 foreach(file ${FILES})

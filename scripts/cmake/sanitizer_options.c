@@ -4,7 +4,8 @@ const char *__ubsan_default_options(void);
 const char *__tsan_default_options(void);
 const char *__tsan_default_suppressions(void);
 
-/* LeakSanitizer looks at exit, too. Nothing is suppressed: what nats.c and OpenSSL keep is still pointed to. */
+/* LeakSanitizer looks at exit, too. Nothing is suppressed: what nats.c and OpenSSL keep is still
+ * pointed to. */
 const char *__asan_default_options(void)
 {
     return "abort_on_error=0:exitcode=86:detect_leaks=1:detect_stack_use_after_return=1";
@@ -20,7 +21,8 @@ const char *__tsan_default_options(void)
     return "halt_on_error=1:exitcode=86:second_deadlock_stack=1:history_size=4";
 }
 
-/* The libraries are not instrumented: what they do among themselves looks unsynchronised and is not ours. */
+/* The libraries are not instrumented: what they do among themselves looks unsynchronised and is not
+ * ours. */
 const char *__tsan_default_suppressions(void)
 {
     return "called_from_lib:libnats.so\n"

@@ -1,10 +1,12 @@
-# Tests by name: tests/unit/<room>/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py, tests/house/test_*.py.
+# Tests by name: tests/unit/<room>/test_*.c, tests/fuzz/fuzz_*.c, tests/system/test_*.py,
+# tests/house/test_*.py.
 #
 # A system test says how it wants to be run in comments within its first 20 lines:
 #   # ctest: serial        alone on the machine (it measures time)
 #   # ctest: timed         not beside another of these (its tasks have their times, with some room)
 #   # ctest: timeout=300   seconds, default 120; a sanitizer build gets four times as long
-#   # ctest: sanitize      also with the sanitizer builds (sanitize=address, sanitize=thread: with that one only)
+#   # ctest: sanitize      also with the sanitizer builds (sanitize=address, sanitize=thread: with
+#                          that one only)
 #   # ctest: ack-v2        also with the server's longer ack subjects
 #   # ctest: faults        with the AX_FAULTS build and no other
 
@@ -13,21 +15,25 @@ file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c
 file(GLOB HOUSE_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/house/test_*.py)
 file(GLOB SYSTEM_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*.py)
 
-# How a test is run (tools, python, node modules) is looked up when it runs, not when the build is configured.
+# How a test is run (tools, python, node modules) is looked up when it runs, not when the build is
+# configured.
 set(RUN ${CMAKE_SOURCE_DIR}/scripts/run-test)
 set(NO_ASLR ${CMAKE_SOURCE_DIR}/scripts/without-aslr)
+set(PYTHON_VARIABLES "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
 
 # Long ones without a second thread: nothing for TSan to see.
 set(ONE_THREAD "^test_(filter|idset|days|pace|batch_index)$")
 
-# prefix: "" for this build, "asan." … for a nested one. bin: where its programs are. More arguments: what runs them.
+# prefix: "" for this build, "asan." … for a nested one. bin: where its programs are. More
+# arguments: what runs them.
 function(ax_add_unit_tests prefix bin)
     foreach(file ${UNIT_TESTS})
         get_filename_component(name ${file} NAME_WE)
         if(prefix STREQUAL "tsan." AND name MATCHES "${ONE_THREAD}")
             continue()
         endif()
-        add_test(NAME ${prefix}unit.${name} COMMAND ${ARGN} ${bin}/${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        add_test(NAME ${prefix}unit.${name} COMMAND ${ARGN} ${bin}/${name}
+            WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${prefix}unit.${name} PROPERTIES LABELS "unit" TIMEOUT 120)
     endforeach()
 endfunction()
@@ -44,14 +50,15 @@ function(ax_add_fuzz_tests prefix bin)
         endif()
         math(EXPR timeout "${AX_FUZZ_SECONDS} + 60")
         add_test(NAME ${prefix}fuzz.${short}
-            COMMAND ${NO_ASLR} ${bin}/${name} -max_total_time=${AX_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
-                -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/${name}- ${found} ${seeds}
+            COMMAND ${NO_ASLR} ${bin}/${name} -max_total_time=${AX_FUZZ_SECONDS} -timeout=10
+                -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=${CMAKE_BINARY_DIR}/${name}- ${found} ${seeds}
             WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${prefix}fuzz.${short} PROPERTIES LABELS "fuzz" TIMEOUT ${timeout})
     endforeach()
 endfunction()
 
-# kind: "" for a plain build (all tests that need no other), else address, thread or faults (those that ask for it).
+# kind: "" for a plain build (all tests that need no other), else address, thread or faults (those
+# that ask for it).
 function(ax_add_system_tests prefix bin kind)
     set(sanitizer ${kind})
     if(kind STREQUAL "faults")
@@ -91,7 +98,7 @@ function(ax_add_system_tests prefix bin kind)
         endif()
         get_filename_component(name ${file} NAME_WE)
         string(REGEX REPLACE "^test_" "" short ${name})
-        set(variables "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+        set(variables "AX_BIN_DIR=${bin};AX_SANITIZE=${sanitizer};${PYTHON_VARIABLES}")
         set(run)
         if(sanitizer)
             math(EXPR timeout "${timeout} * 4")
@@ -101,16 +108,18 @@ function(ax_add_system_tests prefix bin kind)
         set(tests ${test})
         add_test(NAME ${test} COMMAND ${run} ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         if(ack_v2 AND NOT sanitizer)
-            add_test(NAME ${test}.ack-v2 COMMAND ${run} ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+            add_test(NAME ${test}.ack-v2 COMMAND ${run} ${RUN} ${file}
+                WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
             list(APPEND tests ${test}.ack-v2)
         endif()
-        set_tests_properties(${tests} PROPERTIES LABELS "system" TIMEOUT ${timeout} RUN_SERIAL ${serial}
-            SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
+        set_tests_properties(${tests} PROPERTIES LABELS "system" TIMEOUT ${timeout}
+            RUN_SERIAL ${serial} SKIP_RETURN_CODE 77 ENVIRONMENT "${variables}")
         if(timed)
             set_tests_properties(${tests} PROPERTIES RESOURCE_LOCK time)
         endif()
         if(ack_v2 AND NOT sanitizer)
-            set_tests_properties(${test}.ack-v2 PROPERTIES ENVIRONMENT "${variables};AX_TEST_ACK_V2=1")
+            set_tests_properties(${test}.ack-v2 PROPERTIES
+                ENVIRONMENT "${variables};AX_TEST_ACK_V2=1")
         endif()
     endforeach()
 endfunction()
@@ -124,7 +133,8 @@ if(AX_FAULTS)
     add_library(ax_oom SHARED ${CMAKE_SOURCE_DIR}/tests/faults/oom.c)
     target_compile_options(ax_oom PRIVATE -fno-builtin)
     target_link_libraries(ax_oom PRIVATE ax_flags)
-    set_target_properties(ax_oom PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    set_target_properties(ax_oom PROPERTIES
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
     ax_add_system_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} faults)
     return()
 endif()
@@ -132,7 +142,8 @@ if(UNIT_TESTS AND CMOCKA_FOUND AND NOT AX_FUZZ)
     foreach(file ${UNIT_TESTS})
         get_filename_component(name ${file} NAME_WE)
         add_executable(${name} ${file})
-        target_link_libraries(${name} PRIVATE ax_flags ax_cli ax_ingress ax_dispatch ax_wire ax_core PkgConfig::CMOCKA)
+        target_link_libraries(${name} PRIVATE ax_flags ax_cli ax_ingress ax_dispatch ax_wire ax_core
+            PkgConfig::CMOCKA)
     endforeach()
     if(AX_SANITIZE)
         ax_add_unit_tests("" ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${NO_ASLR})
@@ -163,11 +174,12 @@ if(NOT AX_SANITIZE AND NOT AX_FUZZ)
         string(REGEX REPLACE "^test_" "house." name ${name})
         add_test(NAME ${name} COMMAND ${RUN} ${file} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
         set_tests_properties(${name} PROPERTIES LABELS "house" TIMEOUT 60 SKIP_RETURN_CODE 77
-            ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+            ENVIRONMENT "${PYTHON_VARIABLES}")
     endforeach()
 endif()
 
-# ---- models of the order of steps (tests/model/README.md): a test for each line " * holds: …" and " * fails: …"
+# ---- models of the order of steps (tests/model/README.md): a test for each line " * holds: …" and
+# " * fails: …"
 
 if(NOT AX_SANITIZE AND NOT AX_FUZZ)
     file(GLOB MODELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/model/*.pml)
@@ -180,8 +192,8 @@ if(NOT AX_SANITIZE AND NOT AX_FUZZ)
             add_test(NAME model.${model}.${case}
                 COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/model/check.py ${model} ${case}
                 WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-            set_tests_properties(model.${model}.${case} PROPERTIES LABELS "model" TIMEOUT 300 SKIP_RETURN_CODE 77
-                ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+            set_tests_properties(model.${model}.${case} PROPERTIES LABELS "model" TIMEOUT 300
+                SKIP_RETURN_CODE 77 ENVIRONMENT "${PYTHON_VARIABLES}")
         endforeach()
     endforeach()
 endif()
@@ -189,16 +201,18 @@ endif()
 # ---- chaos: the harness that tries to break AX; its judge by itself
 
 add_test(NAME chaos.judge COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/chaos/test_judge.py)
-set_tests_properties(chaos.judge PROPERTIES LABELS "chaos" TIMEOUT 60 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+set_tests_properties(chaos.judge PROPERTIES LABELS "chaos" TIMEOUT 60
+    ENVIRONMENT "${PYTHON_VARIABLES}")
 
 # A short form of `make chaos` with fixed seeds, alone on the machine: it is all processes already.
 function(ax_add_chaos_test name servers seconds rate seed)
     add_test(NAME chaos.${name}
-        COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/chaos/run.py --servers ${servers} --seconds ${seconds} --rate ${rate}
-            --seed ${seed} --every 1 --languages python,c
+        COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/chaos/run.py --servers ${servers}
+            --seconds ${seconds} --rate ${rate} --seed ${seed} --every 1 --languages python,c
         WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-    set_tests_properties(chaos.${name} PROPERTIES LABELS "chaos" TIMEOUT 600 RUN_SERIAL TRUE SKIP_RETURN_CODE 77
-        ENVIRONMENT "AX_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+    set_tests_properties(chaos.${name} PROPERTIES LABELS "chaos" TIMEOUT 600 RUN_SERIAL TRUE
+        SKIP_RETURN_CODE 77
+        ENVIRONMENT "AX_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};${PYTHON_VARIABLES}")
 endfunction()
 if(NOT AX_SANITIZE AND NOT AX_FUZZ)
     ax_add_chaos_test(single 1 12 60 22)

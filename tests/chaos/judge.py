@@ -361,7 +361,8 @@ class Judge:
         signs = sorted(t for t in signs if t < handed) + [handed]
         silence = max([b - a for a, b in zip(signs, signs[1:])], default=0)
         calm = not self.overlapping(since - 0.2, handed, "server", "worker", "ax-work", "link", "leader", "lease")
-        # A server writes down in whole seconds when it delivered: after its restart the ack wait may be over so much sooner.
+        # A server writes down in whole seconds when it delivered: after its restart the ack wait may be over so much
+        # sooner.
         restarted = any(f["kind"] in ("kill", "restart") for f in self.overlapping(since, handed, "server"))
         early = handed - since < self.ack_wait * 0.95 - restarted or (calm and silence < self.ack_wait * 0.8)
         if early and last["pool"] != "lang":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `ax work` runs in the chaos harness: tells the sink (TCP port CHAOS_SINK) of the start, applies the effect, and
-# ends with the code that is the ack.
+# What `ax work` runs in the chaos harness: tells the sink (TCP port CHAOS_SINK) of the start,
+# applies the effect, and ends with the code that is the ack.
 body=$(cat)
 exec 3<>"/dev/tcp/127.0.0.1/$CHAOS_SINK" || exit 75
 say() {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from source import ROOT, Source, sources
 
-FOLDERS = ("src", "tests", "examples")
+FOLDERS = ("src", "tests", "examples", "scripts")
 COLUMNS = 100
 
 CLANG_FORMAT_VERSION = re.search(r"clang-format==([\d.]+)",

@@ -3,8 +3,8 @@
 #   check.py MODEL CASE     one line of the model's head: " * holds: CASE …" or " * fails: CASE "WHAT" …"
 #   check.py MODEL          all of them;  check.py: all models.  --long: with the bounds of the lines " * long: …", too
 #
-# "holds" must be searched to its end without a violation. "fails" breaks one rule (the variant of that name) and must end
-# in the violation WHAT and in no other. Exit code 77: spin is not installed.
+# "holds" must be searched to its end without a violation. "fails" breaks one rule (the variant of that name) and must
+# end in the violation WHAT and in no other. Exit code 77: spin is not installed.
 import fcntl
 import glob
 import hashlib

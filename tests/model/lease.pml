@@ -1,6 +1,6 @@
 /* The lease of a pool (dispatch/lead/leadership.c): taken and renewed by compare-and-set, held from the moment a write was sent,
- * taken by another when it has seen it unchanged for as long. Everything may take any time: messages, answers, a process
- * between two steps (a pause). At no moment do two dispatchers pass their look at the clock.
+ * taken by another when it has seen it unchanged for as long. Everything may take any time: messages, answers, a
+ * process between two steps (a pause). At no moment do two dispatchers pass their look at the clock.
  *
  * holds: two TTL=2 TIME=4
  * long: two-longer TTL=2 TIME=5

@@ -1,5 +1,5 @@
-# Messages that somebody publishes by hand into AX's own streams, without headers or with wrong ones: a working task or a
-# line in the log, and the daemons live on.
+# Messages that somebody publishes by hand into AX's own streams, without headers or with wrong ones: a working task or
+# a line in the log, and the daemons live on.
 # ctest: timeout=120
 # ctest: sanitize
 from harness import eventually, run

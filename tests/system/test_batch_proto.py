@@ -1,4 +1,5 @@
-# The protobuf form: one ax.v1.Task, and a TaskBatch of 500 in which some are bad: the others go in, each has its answer.
+# The protobuf form: one ax.v1.Task, and a TaskBatch of 500 in which some are bad: the others go in, each has its
+# answer.
 # ctest: timeout=120
 # ctest: sanitize
 import wire

@@ -1,5 +1,5 @@
-# ax cancel: waiting tasks are removed, a running one is revoked and has no next attempt, the key is free again; what has
-# ended stays as it is.
+# ax cancel: waiting tasks are removed, a running one is revoked and has no next attempt, the key is free again; what
+# has ended stays as it is.
 # ctest: timeout=120
 # ctest: sanitize
 import asyncio

@@ -117,7 +117,8 @@ async def test(ax):
     await good(ax, "dead", "retry", task)
     assert await empty(ax) and (await ax.subjects("AX_HIGH")) == {f"ax.queue.high.email.{task}": 1}
 
-    # A letter whose attempt is only just being released (dispatch died after writing it): deleting it would lose the task.
+    # A letter whose attempt is only just being released (dispatch died after writing it): deleting it would lose the
+    # task.
     subject = f"ax.queue.high.email.{task}"
     reply = await ax.nc.request("$JS.API.STREAM.MSG.GET.AX_HIGH", json.dumps({"last_by_subj": subject}).encode())
     there = json.loads(reply.data)["message"]

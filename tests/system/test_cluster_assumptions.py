@@ -1,5 +1,5 @@
-# What AX builds on in a cluster, asked of the server itself: message ids over a step-down and a node's death, sequences that
-# only rise, one winner of a compare-and-set, leases that end by themselves, pulls and acks heard at every node.
+# What AX builds on in a cluster, asked of the server itself: message ids over a step-down and a node's death, sequences
+# that only rise, one winner of a compare-and-set, leases that end by themselves, pulls and acks heard at every node.
 # ctest: timeout=120
 import asyncio
 import json

@@ -1,6 +1,7 @@
-# Tasks through AX while leaders step down and every node of the cluster is killed and started again in turn: producers get
-# a PubAck, a 503 or no answer, every accepted task is done, and none is started twice whose ack was taken in time and whose
-# hand-off a server had answered (docs/design/attempts.md, "The order of steps": the answer may die with a node).
+# Tasks through AX while leaders step down and every node of the cluster is killed and started again in turn: producers
+# get a PubAck, a 503 or no answer, every accepted task is done, and none is started twice whose ack was taken in time
+# and whose hand-off a server had answered (docs/design/attempts.md, "The order of steps": the answer may die with a
+# node).
 # ctest: timeout=200
 import asyncio
 import collections

@@ -1,6 +1,6 @@
-# A database that collapses over 20 queries at a time, behind 50 workers: a fixed rate brings it down, an adaptive one keeps
-# it at 90% of its best and its p99 within 3 times its best, follows a dip and is back within 30 s. All starts stay within
-# the pool's bucket. `make collapse` is the long form, with a plot.
+# A database that collapses over 20 queries at a time, behind 50 workers: a fixed rate brings it down, an adaptive one
+# keeps it at 90% of its best and its p99 within 3 times its best, follows a dip and is back within 30 s. All starts
+# stay within the pool's bucket. `make collapse` is the long form, with a plot.
 # ctest: serial
 # ctest: timeout=500
 from collapse import RATE, Run

@@ -1,7 +1,7 @@
 # A nats.go worker with its default Consume() (asks for 500 at once) doing slow tasks beside a fast one: the un-acked
-# tasks stay within batch × pulls, no lease of a prefetched task runs out, the fast one does most of the work, and a high
-# task starts after at most one batch of the slow one. The server deals hand-offs in turn to the pulls that wait, so the
-# fast worker has eight.
+# tasks stay within batch × pulls, no lease of a prefetched task runs out, the fast one does most of the work, and a
+# high task starts after at most one batch of the slow one. The server deals hand-offs in turn to the pulls that wait,
+# so the fast worker has eight.
 # ctest: serial
 # ctest: timeout=120
 import asyncio

@@ -1,5 +1,5 @@
-# A server with an operator and JWT credentials: every program of AX works with NATS_CREDS, and does not without. A token is
-# given as a user name without password. `ax up` has a server of its own and minds none of them.
+# A server with an operator and JWT credentials: every program of AX works with NATS_CREDS, and does not without. A
+# token is given as a user name without password. `ax up` has a server of its own and minds none of them.
 # ctest: timeout=120
 from harness import eventually, need, own
 from security import jwt_server, run

@@ -1,6 +1,6 @@
 # "@every 1s" with two ingress instances, one of them killed and started again every few seconds: exactly one task for
-# each firing. (Overlap "queue": a firing that a killed instance held is unfinished until its lease is over, and "skip" would
-# rightly make no task meanwhile.) AX_TEST_CRON_SECONDS is how long (default 20; 60 for the full minute).
+# each firing. (Overlap "queue": a firing that a killed instance held is unfinished until its lease is over, and "skip"
+# would rightly make no task meanwhile.) AX_TEST_CRON_SECONDS is how long (default 20; 60 for the full minute).
 # ctest: timeout=240
 import asyncio
 import os

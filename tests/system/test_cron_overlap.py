@@ -1,5 +1,5 @@
-# Overlap: skip (default) makes no task while the last one is unfinished, whether it waits, runs or is to be retried; queue
-# makes one for each firing.
+# Overlap: skip (default) makes no task while the last one is unfinished, whether it waits, runs or is to be retried;
+# queue makes one for each firing.
 # ctest: timeout=150
 # ctest: timed
 import asyncio

@@ -1,5 +1,5 @@
-# A recurring task is submitted under the key of a task that is at work and fails: its retry has no place in AX_LATER, and
-# must not be lost; it is a dead letter that says so. The recurring task goes on.
+# A recurring task is submitted under the key of a task that is at work and fails: its retry has no place in AX_LATER,
+# and must not be lost; it is a dead letter that says so. The recurring task goes on.
 import asyncio
 
 from harness import eventually, run

@@ -1,5 +1,5 @@
-# A key that has failed for good does not start again: not by a submission that ingress had taken before and stored after,
-# not by a retry or a submission that was stored twice. ax dead retry brings it back, once.
+# A key that has failed for good does not start again: not by a submission that ingress had taken before and stored
+# after, not by a retry or a submission that was stored twice. ax dead retry brings it back, once.
 import asyncio
 
 from harness import eventually, own, run
@@ -48,7 +48,8 @@ async def test(ax):
     await put(ax, letter, **{"Ax-Attempt": "2"})
     await is_dropped(3)
 
-    # One that did not lead when it failed knows it, too; what was taken after it had begun to lead need not be looked up.
+    # One that did not lead when it failed knows it, too; what was taken after it had begun to lead need not be looked
+    # up.
     await asyncio.to_thread(ax.dispatch.kill)
     await put(ax, letter, **other)
     ax.dispatch.start()

@@ -1,5 +1,5 @@
-# A dispatcher writes a dead letter and dies before it has acked the queue message. To the next dispatcher the attempt looks
-# timed out: it ends the task there and writes no retry beside the dead letter.
+# A dispatcher writes a dead letter and dies before it has acked the queue message. To the next dispatcher the attempt
+# looks timed out: it ends the task there and writes no retry beside the dead letter.
 import asyncio
 
 from harness import eventually, run

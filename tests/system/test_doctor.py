@@ -1,6 +1,6 @@
-# The three patterns of docs/operating.md are made side by side, and `ax doctor` names each in one line: workers that are the
-# bottleneck, tasks that are held back before idle workers, a timeout ratio that rises. It says that ack_wait is too short
-# where living workers are declared dead, as `ax pool ls` does. Nothing wrong: nothing said.
+# The three patterns of docs/operating.md are made side by side, and `ax doctor` names each in one line: workers that
+# are the bottleneck, tasks that are held back before idle workers, a timeout ratio that rises. It says that ack_wait is
+# too short where living workers are declared dead, as `ax pool ls` does. Nothing wrong: nothing said.
 # ctest: timeout=150
 import asyncio
 import json

@@ -1,5 +1,6 @@
-# `ax doctor` names, one line each and worst first: daemons that are down, a pool without a leader, one that is paused, one
-# without workers, a full queue, AX_LATER near its bound or with limits that drop tasks, dead letters, or a stream that is gone.
+# `ax doctor` names, one line each and worst first: daemons that are down, a pool without a leader, one that is paused,
+# one without workers, a full queue, AX_LATER near its bound or with limits that drop tasks, dead letters, or a stream
+# that is gone.
 # ctest: timeout=150
 import asyncio
 import json

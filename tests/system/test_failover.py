@@ -1,5 +1,5 @@
-# Two dispatchers; the one that leads is killed under load, again and again: the other takes over within two lease times,
-# every task is done, and none whose worker lived runs twice.
+# Two dispatchers; the one that leads is killed under load, again and again: the other takes over within two lease
+# times, every task is done, and none whose worker lived runs twice.
 # AX_TEST_FAILOVERS=20 AX_TEST_LEASE_TTL=5 for the figures in docs/operating.md.
 # ctest: timeout=200
 # ctest: sanitize=thread

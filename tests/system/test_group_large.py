@@ -1,5 +1,5 @@
-# While groups take turns everything that waits is held, but not in memory: of 60 MB of bodies dispatch keeps a part, reads
-# the others when it is their turn, and each worker gets its body byte for byte.
+# While groups take turns everything that waits is held, but not in memory: of 60 MB of bodies dispatch keeps a part,
+# reads the others when it is their turn, and each worker gets its body byte for byte.
 # ctest: timeout=240
 import collections
 import hashlib

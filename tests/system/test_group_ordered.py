@@ -1,6 +1,6 @@
-# Ordered tasks of a group run one at a time, in the order in which they were accepted, with eight workers, naks, time-outs and
-# a dispatcher killed twice; other groups go on meanwhile. A dead letter and a cancelled retry let the next one go. A full
-# queue with policy spill refuses them, since the spill does not keep their order.
+# Ordered tasks of a group run one at a time, in the order in which they were accepted, with eight workers, naks,
+# time-outs and a dispatcher killed twice; other groups go on meanwhile. A dead letter and a cancelled retry let the
+# next one go. A full queue with policy spill refuses them, since the spill does not keep their order.
 # ctest: timeout=300
 import asyncio
 import collections
@@ -54,8 +54,8 @@ async def test(ax):
         await w.stop()
     ax.workers.clear()
 
-    # What ends for good lets the next one go: a dead letter, a cancelled task that waits for its retry; tasks of the group
-    # that are not ordered do not wait for it at all.
+    # What ends for good lets the next one go: a dead letter, a cancelled task that waits for its retry; tasks of the
+    # group that are not ordered do not wait for it at all.
     await ax.pool("sms")
     done = []
 

@@ -1,7 +1,7 @@
-# A queue that one tenant fills is shared with another as soon as that one submits: it gets room within a second, and the
-# large one gets busy answers for as long; alone it may have the whole queue. Two that both push hold it, and are worked,
-# 3 to 1 by their weights. Without a dispatcher that reports what they hold, and with ax.group_share 0, it is first come,
-# first served.
+# A queue that one tenant fills is shared with another as soon as that one submits: it gets room within a second, and
+# the large one gets busy answers for as long; alone it may have the whole queue. Two that both push hold it, and are
+# worked, 3 to 1 by their weights. Without a dispatcher that reports what they hold, and with ax.group_share 0, it is
+# first come, first served.
 # ctest: timed
 # ctest: timeout=300
 import asyncio

@@ -1,5 +1,5 @@
-# Groups take turns in each priority: by their weights, to within 5%; a task of a group with few waits for its turn, not for
-# the thousands of another that came before it; tasks that name no group take turns as one more.
+# Groups take turns in each priority: by their weights, to within 5%; a task of a group with few waits for its turn, not
+# for the thousands of another that came before it; tasks that name no group take turns as one more.
 # ctest: sanitize
 # ctest: timeout=240
 import asyncio

@@ -1,5 +1,5 @@
-# A leader is cut off with hand-offs on their way. It loses its lease, others run those tasks, and the server is restarted,
-# so it has forgotten all of these hand-offs. When the old leader is connected again, it does not send them.
+# A leader is cut off with hand-offs on their way. It loses its lease, others run those tasks, and the server is
+# restarted, so it has forgotten all of these hand-offs. When the old leader is connected again, it does not send them.
 # ctest: sanitize=address
 import asyncio
 

@@ -1,5 +1,5 @@
-# A keyless task that is done and whose queue message is redelivered (its ack was lost, and the servers have forgotten the message id
-# of its hand-off) is not run again, although its record stands in a batch.
+# A keyless task that is done and whose queue message is redelivered (its ack was lost, and the servers have forgotten
+# the message id of its hand-off) is not run again, although its record stands in a batch.
 import asyncio
 
 from harness import eventually, run

@@ -1,5 +1,5 @@
-# In a cluster more than one node may answer a question, the later answer at any time. A second answer to one question is
-# not taken for the answer to a later question.
+# In a cluster more than one node may answer a question, the later answer at any time. A second answer to one question
+# is not taken for the answer to a later question.
 # ctest: sanitize=address
 import asyncio
 

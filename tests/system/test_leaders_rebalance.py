@@ -1,5 +1,5 @@
-# Pools are spread evenly over the dispatchers. A new dispatcher gets its share; the share of one that stops goes over at
-# once, of one that is killed within two lease times; each pool has one leader.
+# Pools are spread evenly over the dispatchers. A new dispatcher gets its share; the share of one that stops goes over
+# at once, of one that is killed within two lease times; each pool has one leader.
 # ctest: sanitize=address
 from harness import LEASE_TTL, SANITIZE, eventually, run
 from leaders import led_by, now, shares

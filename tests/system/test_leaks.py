@@ -1,5 +1,5 @@
-# Leaks: every road of a task, bad input, a restart of the server and streams deleted under the daemons, and every command of
-# ax. LeakSanitizer looks when a process ends; a leak makes its exit code 86, which fails the test.
+# Leaks: every road of a task, bad input, a restart of the server and streams deleted under the daemons, and every
+# command of ax. LeakSanitizer looks when a process ends; a leak makes its exit code 86, which fails the test.
 # ctest: sanitize=address
 # ctest: timeout=120
 import asyncio

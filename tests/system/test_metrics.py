@@ -123,7 +123,8 @@ async def test(ax):
         }
         found = {name: of(d, name) for name in wanted}
         assert found == wanted, {k: (found[k], wanted[k]) for k in wanted if found[k] != wanted[k]}
-        # the retry of what was acked late, the second of the two of one id, and what the server sent again on a busy machine
+        # the retry of what was acked late, the second of the two of one id, and what the server sent again on a busy
+        # machine
         assert 2 <= of(d, "ax_duplicates_dropped_total") <= 5, d["ax_duplicates_dropped_total"]
         # of the one that overran what came before its time was over
         assert ends["progress"] + 1 <= of(d, "ax_progress_total") <= ends["progress"] + 6, d["ax_progress_total"]

@@ -1,7 +1,7 @@
 # No memory, one allocation after the other: while a task goes through ingress and dispatch, its nth allocation made by
-# AX's own code, nats.c, jansson, protobuf-c, libbloom or OpenSSL is refused, for each n (in `make test` for some of them,
-# other ones each time). The daemon goes on, or says "out of memory" in one line, ends with an error and is started again.
-# Where nats.c crashes in its own clean-up, the daemon says that it crashed; such ends are counted apart.
+# AX's own code, nats.c, jansson, protobuf-c, libbloom or OpenSSL is refused, for each n (in `make test` for some of
+# them, other ones each time). The daemon goes on, or says "out of memory" in one line, ends with an error and is
+# started again. Where nats.c crashes in its own clean-up, the daemon says that it crashed; such ends are counted apart.
 # No task is lost or run twice, and a producer that asks again gets its answer.
 # AX_OOM_ALL=1 refuses every one (minutes); AX_OOM_SEED repeats a choice; AX_OOM_ONLY=flow:source:n,… does those.
 # ctest: faults

@@ -1,5 +1,5 @@
-# The permissions that docs/operating.md gives, and nothing more: ingress, dispatch, a producer and a worker do all of their
-# work with them, and neither the server nor a client has anything to object.
+# The permissions that docs/operating.md gives, and nothing more: ingress, dispatch, a producer and a worker do all of
+# their work with them, and neither the server nor a client has anything to object.
 # ctest: timeout=120
 import os
 import re

@@ -1,5 +1,5 @@
-# A pool is paused and resumed, with ax and with nats consumer pause: nothing new starts, submissions go on, what runs is
-# finished, a restart changes nothing, and other pools do not notice.
+# A pool is paused and resumed, with ax and with nats consumer pause: nothing new starts, submissions go on, what runs
+# is finished, a restart changes nothing, and other pools do not notice.
 import asyncio
 import datetime
 import subprocess

@@ -1,5 +1,6 @@
-# Prometheus' own tool has nothing to say against the metrics of both daemons, idle and after work, nor against the alert
-# rules; and the rules raise what docs/operating.md says for made-up figures. Every metric that a rule names exists.
+# Prometheus' own tool has nothing to say against the metrics of both daemons, idle and after work, nor against the
+# alert rules; and the rules raise what docs/operating.md says for made-up figures. Every metric that a rule names
+# exists.
 import asyncio
 import os
 import re

@@ -1,5 +1,5 @@
-# The server deals to several open pulls of the dispatcher in turn and ends them with a part of what they asked for: afterwards the
-# dispatcher must still ask for more.
+# The server deals to several open pulls of the dispatcher in turn and ends them with a part of what they asked for:
+# afterwards the dispatcher must still ask for more.
 import asyncio
 import time
 

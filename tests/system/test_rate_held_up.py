@@ -1,6 +1,6 @@
-# A start takes its token, is looked up or not, and is stored. When the server stops answering for a while, all starts begun
-# meanwhile are stored at once afterwards. No window has more starts than the bucket allows for all that, be it the bucket of
-# a pool or that of a group.
+# A start takes its token, is looked up or not, and is stored. When the server stops answering for a while, all starts
+# begun meanwhile are stored at once afterwards. No window has more starts than the bucket allows for all that, be it
+# the bucket of a pool or that of a group.
 # ctest: timed
 import asyncio
 

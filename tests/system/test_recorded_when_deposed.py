@@ -1,5 +1,6 @@
-# A dispatcher loses its pool while the records of acked tasks are on their way, and leads it again. It knows these records,
-# although it did not wait for their answers any more. The tasks are in their queue as if new, and do not start again.
+# A dispatcher loses its pool while the records of acked tasks are on their way, and leads it again. It knows these
+# records, although it did not wait for their answers any more. The tasks are in their queue as if new, and do not start
+# again.
 # ctest: sanitize=address
 import asyncio
 

@@ -1,4 +1,5 @@
-# Finished keys are known after a restart of both daemons, and to an instance that starts later; fresh keys need no read.
+# Finished keys are known after a restart of both daemons, and to an instance that starts later; fresh keys need no
+# read.
 # ctest: timeout=120
 import asyncio
 

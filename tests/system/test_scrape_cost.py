@@ -1,5 +1,5 @@
-# With 100 pools a scrape of /metrics costs ax-dispatch less than 5 ms of processor time, and ax-ingress, too. Counted is the
-# time of the thread that answers, so that neither what the daemon does besides nor other processes count.
+# With 100 pools a scrape of /metrics costs ax-dispatch less than 5 ms of processor time, and ax-ingress, too. Counted
+# is the time of the thread that answers, so that neither what the daemon does besides nor other processes count.
 # ctest: timed
 import asyncio
 import glob

@@ -1,5 +1,5 @@
-# A worker that slows down is handed less than its fast neighbour, because it asks for less: with a fixed rate and with one
-# that adapts, and the fast one is not slowed down with it.
+# A worker that slows down is handed less than its fast neighbour, because it asks for less: with a fixed rate and with
+# one that adapts, and the fast one is not slowed down with it.
 # ctest: timed
 # ctest: timeout=120
 import asyncio

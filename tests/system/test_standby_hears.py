@@ -1,5 +1,5 @@
-# An ack that arrives while nobody leads the pool is heard by the dispatcher that leads next: a nak need not wait until its
-# ack wait is over.
+# An ack that arrives while nobody leads the pool is heard by the dispatcher that leads next: a nak need not wait until
+# its ack wait is over.
 import asyncio
 import time
 

@@ -1,6 +1,6 @@
-# The clock is replaced: the server's, and with it AX time, goes forward by hours (faketime.py). A cancelled task does not
-# start when its time has passed; an Ax-Timeout of two hours, checked by a dispatcher that has just started, is over after
-# three hours and not after one.
+# The clock is replaced: the server's, and with it AX time, goes forward by hours (faketime.py). A cancelled task does
+# not start when its time has passed; an Ax-Timeout of two hours, checked by a dispatcher that has just started, is over
+# after three hours and not after one.
 # ctest: timeout=120
 import asyncio
 

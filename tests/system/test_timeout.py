@@ -1,5 +1,5 @@
-# Ax-Timeout: the whole run of an attempt, in-progress or not: the attempt is revoked and counts as failed. It holds over a
-# restart of dispatch.
+# Ax-Timeout: the whole run of an attempt, in-progress or not: the attempt is revoked and counts as failed. It holds
+# over a restart of dispatch.
 # ctest: timeout=120
 import asyncio
 

@@ -1,5 +1,5 @@
-# A server that demands TLS with client certificates, and user and password: every program of AX connects, does its work,
-# comes back after a restart of the server, and a wrong certificate or password ends in one line.
+# A server that demands TLS with client certificates, and user and password: every program of AX connects, does its
+# work, comes back after a restart of the server, and a wrong certificate or password ends in one line.
 # ctest: timeout=120
 import asyncio
 import ssl

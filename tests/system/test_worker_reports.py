@@ -1,6 +1,6 @@
-# What workers report: `ax work` does, in protobuf; any worker may, in JSON. The pool's busy places are counted from it; a
-# machine without room lowers the rate of its pool, one with room raises it again; a report that cannot be understood is
-# refused by name; a worker that stops is forgotten.
+# What workers report: `ax work` does, in protobuf; any worker may, in JSON. The pool's busy places are counted from it;
+# a machine without room lowers the rate of its pool, one with room raises it again; a report that cannot be understood
+# is refused by name; a worker that stops is forgotten.
 # ctest: timed
 # ctest: timeout=120
 # ctest: sanitize=address

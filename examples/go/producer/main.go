@@ -25,8 +25,10 @@ func main() {
 	}
 	js, _ := jetstream.New(nc)
 	for {
-		// The message id is the idempotency key: publishing it again, today or in six days, starts nothing new.
-		ack, err := js.Publish(context.Background(), "ax.submit.high."+pool, []byte(body), jetstream.WithMsgID(key))
+		// The message id is the idempotency key: publishing it again, today or in six days, starts
+		// nothing new.
+		ack, err := js.Publish(context.Background(), "ax.submit.high."+pool, []byte(body),
+			jetstream.WithMsgID(key))
 		if err == nil {
 			fmt.Printf("stream=%s seq=%d duplicate=%v\n", ack.Stream, ack.Sequence, ack.Duplicate)
 			return

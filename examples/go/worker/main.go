@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Your transaction. `… ON CONFLICT (task) DO UPDATE … WHERE fence < :fence` keeps an older attempt from writing late.
+// Your transaction. `… ON CONFLICT (task) DO UPDATE … WHERE fence < :fence` keeps an older attempt
+// from writing late.
 func work(task string, fence uint64, body string) error {
 	if body == "fail" {
 		return fmt.Errorf("the mail server is away")

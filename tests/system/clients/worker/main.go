@@ -1,7 +1,8 @@
-// A worker with nats.go: worker POOL consume|fetch|ahead SLOTS WORK_MS. "consume" is Consume() with its defaults, which
-// asks for 500 messages at once and works them one after the other; "fetch" is SLOTS workers that each take one at a time;
-// "ahead" is SLOTS workers that each ask for the next one while they work.
-// Prints "start KEY FENCE ATTEMPT NANOSECONDS" and "end KEY NANOSECONDS" for each task.
+// A worker with nats.go: worker POOL consume|fetch|ahead SLOTS WORK_MS. "consume" is Consume() with
+// its defaults, which asks for 500 messages at once and works them one after the other; "fetch" is
+// SLOTS workers that each take one at a time; "ahead" is SLOTS workers that each ask for the next
+// one while they work. Prints "start KEY FENCE ATTEMPT NANOSECONDS" and "end KEY NANOSECONDS" for
+// each task.
 package main
 
 import (
