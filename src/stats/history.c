@@ -8,8 +8,8 @@ static const struct history_row *row(const struct history *h, int i)
     return &h->rows[(h->first + i) % HISTORY_ROWS];
 }
 
-/* The last row that is at least over_ns older than the newest, else the oldest; counted from the
- * oldest. */
+/* Index, from the oldest row on, of the last row that is at least over_ns older than the newest
+ * values; 0 when none is. */
 static int ago(const struct history *h, int64_t over_ns)
 {
     int i = h->count - 1;
@@ -27,12 +27,6 @@ static void push(struct history *h)
     }
     h->rows[(h->first + h->count) % HISTORY_ROWS] = h->newest;
     h->count++;
-}
-
-void history_begin(struct history *h, const double value[HISTORY_SERIES], int64_t now_ns)
-{
-    memset(h, 0, sizeof(*h));
-    history_note(h, value, now_ns);
 }
 
 void history_note(struct history *h, const double value[HISTORY_SERIES], int64_t now_ns)

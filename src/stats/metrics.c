@@ -15,13 +15,14 @@ static const char *const ends_s[ENDS] = {"0.001", "0.002", "0.005", "0.01", "0.0
                                          "10",    "30",    "60",    "300",  "900",   "3600"};
 
 struct metric_buckets {
-    _Atomic int64_t count[ENDS + 1]; /* each for itself; the last one holds what is longer */
+    _Atomic int64_t count[ENDS + 1]; /* not cumulative; the last one: longer than all ends */
     _Atomic int64_t sum_ns;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct metric **all; /* by name, then labels, as they stand in the text; under lock; metrics
-                               are never taken out */
+/* Under lock: all metrics, sorted by name, then labels, the order of the text. None is ever
+ * removed. */
+static struct metric **all;
 static size_t count, room;
 static struct metric nowhere = {.name = "ax_nowhere", .labels = "", .help = ""};
 
@@ -31,8 +32,8 @@ static int order(const struct metric *m, const char *name, const char *labels)
     return by_name != 0 ? by_name : strcmp(m->labels, labels);
 }
 
-/* Where it stands, or would stand. */
-static size_t place_of(const char *name, const char *labels)
+/* Its index in `all`, or the one it would have. */
+static size_t index_of(const char *name, const char *labels)
 {
     size_t from = 0, to = count;
     while (from < to) {
@@ -61,7 +62,7 @@ static bool make_room(void)
     return true;
 }
 
-static struct metric *add(size_t place, enum metric_kind kind, const char *name, const char *help,
+static struct metric *add(size_t at, enum metric_kind kind, const char *name, const char *help,
                           const char *labels)
 {
     struct metric *m = calloc(1, sizeof(*m));
@@ -76,13 +77,14 @@ static struct metric *add(size_t place, enum metric_kind kind, const char *name,
     }
     *m = (struct metric){
         .name = name, .labels = copy, .help = help, .kind = kind, .buckets = buckets};
-    memmove(all + place + 1, all + place, (count - place) * sizeof(struct metric *));
-    all[place] = m;
+    memmove(all + at + 1, all + at, (count - at) * sizeof(struct metric *));
+    all[at] = m;
     count++;
     return m;
 }
 
-/* The text as it grows. Written by hand: a scrape of a hundred pools is eight thousand lines. */
+/* The text as it grows. Numbers are written without printf where they can be: a scrape of a hundred
+ * pools is eight thousand lines. */
 struct text {
     char *start;
     size_t used, cap;
@@ -147,7 +149,7 @@ static void put_help(struct text *t, const char *help)
     }
 }
 
-/* name, what follows it at once, labels, blank. */
+/* Name, suffix, labels, blank. */
 static void put_name(struct text *t, const struct metric *m, const char *suffix)
 {
     put(t, m->name);
@@ -240,9 +242,9 @@ struct metric *metrics_get(enum metric_kind kind, const char *name, const char *
                            const char *labels)
 {
     pthread_mutex_lock(&lock);
-    size_t place = place_of(name, labels);
-    bool there = place < count && order(all[place], name, labels) == 0;
-    struct metric *m = there ? all[place] : add(place, kind, name, help, labels);
+    size_t at = index_of(name, labels);
+    bool there = at < count && order(all[at], name, labels) == 0;
+    struct metric *m = there ? all[at] : add(at, kind, name, help, labels);
     pthread_mutex_unlock(&lock);
     return m;
 }
@@ -267,45 +269,6 @@ void metric_observe_ns(struct metric *m, int64_t ns)
     atomic_fetch_add_explicit(&m->buckets->count[i], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&m->buckets->sum_ns, ns, memory_order_relaxed);
     metric_add(m, 1);
-}
-
-int64_t metric_quantile_ns(struct metric *m, double q)
-{
-    int64_t held[ENDS + 1] = {0}, total = 0;
-    for (size_t i = 0; m->buckets != NULL && i <= ENDS; i++) {
-        held[i] = atomic_load_explicit(&m->buckets->count[i], memory_order_relaxed);
-        total += held[i];
-    }
-    if (total == 0) {
-        return -1;
-    }
-    double wanted = q * (double)total;
-    int64_t below = 0;
-    size_t i = 0;
-    while (i < ENDS && (double)(below + held[i]) < wanted) {
-        below += held[i++];
-    }
-    if (i == ENDS) {
-        return ends_ms[ENDS - 1] * 1000000; /* longer than can be told */
-    }
-    int64_t from = i > 0 ? ends_ms[i - 1] : 0;
-    double part = held[i] > 0 ? (wanted - (double)below) / (double)held[i] : 0;
-    return (int64_t)(((double)from + part * (double)(ends_ms[i] - from)) * 1e6);
-}
-
-char *metrics_label(const char *value, char *buf, size_t cap)
-{
-    size_t used = 0;
-    for (; *value != '\0' && used + 3 <= cap; value++) {
-        if (*value == '\\' || *value == '"' || *value == '\n') {
-            buf[used++] = '\\';
-        }
-        buf[used++] = *value == '\n' ? 'n' : *value;
-    }
-    if (cap > 0) {
-        buf[used] = '\0';
-    }
-    return buf;
 }
 
 char *metrics_text(size_t *bytes)

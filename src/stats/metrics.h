@@ -1,5 +1,6 @@
-/* Counters, gauges and histograms of a daemon, written as Prometheus text. Registered once, since
- * labels such as pools come at run time, and then updated through a handle: an atomic add. */
+/* Counters, gauges and histograms of a daemon, written as Prometheus text. Labels such as pools are
+ * known at run time only, so a metric is registered when it is first wanted; from then on it is
+ * updated through its handle, with one atomic operation. Any thread. */
 #ifndef AX_STATS_METRICS_H
 #define AX_STATS_METRICS_H
 
@@ -22,12 +23,13 @@ struct metric {
     enum metric_kind kind;
     /* histogram: how many were observed; METRIC_REAL: the bits of a double */
     _Atomic int64_t value;
-    atomic_bool hidden;             /* not known now: left out of the text */
+    atomic_bool hidden;             /* its value is not known now: left out of the text */
     struct metric_buckets *buckets; /* of a histogram */
 };
 
-/* Registers (or finds) a metric. name and help are borrowed statics, labels is copied. Never NULL:
- * out of memory gives a shared dummy that counts into nowhere. Any thread. The metric lives as long
+/* The metric of this name and these labels, registered if it is new. name and help are borrowed for
+ * good, labels is copied; its values must need no escapes (names of pools and priorities do not).
+ * Never NULL: without memory it returns a shared dummy that nobody reads. The metric lives as long
  * as the process. */
 struct metric *metrics_get(enum metric_kind kind, const char *name, const char *help,
                            const char *labels);
@@ -41,8 +43,8 @@ static inline void metric_set(struct metric *m, int64_t v)
 }
 /* Of a METRIC_REAL. */
 void metric_set_real(struct metric *m, double v);
-/* true: a gauge that nobody can tell now (of a pool that another leads, say) is left out until it
- * is shown again. */
+/* true: leaves a gauge out of the text whose value is not known here, such as one of a pool that
+ * another dispatcher leads. false: shows it again. */
 static inline void metric_hide(struct metric *m, bool hidden)
 {
     atomic_store_explicit(&m->hidden, hidden, memory_order_relaxed);
@@ -55,14 +57,6 @@ static inline int64_t metric_value(struct metric *m)
 /* Adds one duration to a histogram. Its buckets end at 1 ms … 1 h, two or three to a power of
  * ten. */
 void metric_observe_ns(struct metric *m, int64_t ns);
-/* The duration below which the fraction q (0 … 1) of what was observed lies, as Prometheus'
- * histogram_quantile reckons it: linear within a bucket. -1: nothing was observed. */
-int64_t metric_quantile_ns(struct metric *m, double q);
-
-/* value with the escapes that a label value needs between its quotes, cut to fit buf[cap]. Returns
- * buf. */
-char *metrics_label(const char *value, char *buf, size_t cap);
-
 /* Prometheus text of everything registered, grouped by name; caller frees. NULL: out of memory. */
 char *metrics_text(size_t *bytes);
 

@@ -26,6 +26,7 @@ static double begin_ns(int i)
     return (double)((uint64_t)(LINEAR + i % LINEAR) << (octave - 3)) * UNIT_NS;
 }
 
+/* Lets the two sets take turns when a span has passed. */
 static void turn(struct window *w, int64_t now_ns)
 {
     int64_t passed = now_ns - w->began_ns;

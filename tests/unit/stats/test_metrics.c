@@ -92,12 +92,11 @@ static void real_values_and_what_nobody_can_tell(void **state)
     free(text);
 }
 
-static void histogram_counts_and_reckons(void **state)
+static void histogram_counts(void **state)
 {
     (void)state;
     struct metric *h = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds", "Run time.",
                                    "pool=\"email\"");
-    assert_int_equal(metric_quantile_ns(h, 0.5), -1);
     for (int i = 0; i < 90; i++) {
         metric_observe_ns(h, 4000000); /* 4 ms: between 2 and 5 */
     }
@@ -107,10 +106,6 @@ static void histogram_counts_and_reckons(void **state)
     metric_observe_ns(h, 7200000000000); /* 2 h: beyond the last */
     metric_observe_ns(h, -5);            /* a clock that was set back counts as nothing */
     assert_int_equal(metric_value(h), 101);
-    int64_t p50 = metric_quantile_ns(h, 0.5), p95 = metric_quantile_ns(h, 0.95);
-    assert_true(p50 > 2000000 && p50 < 5000000);
-    assert_true(p95 > 1000000000 && p95 < 2500000000);
-    assert_true(metric_quantile_ns(h, 1) == 3600000000000);
     size_t bytes = 0;
     char *text = metrics_text(&bytes);
     assert_non_null(text);
@@ -123,20 +118,6 @@ static void histogram_counts_and_reckons(void **state)
                                  "ax_run_seconds_sum{pool=\"email\"} 7218.36\n"
                                  "ax_run_seconds_count{pool=\"email\"} 101\n"));
     free(text);
-}
-
-static void label_values_are_escaped(void **state)
-{
-    (void)state;
-    char buf[32];
-    assert_string_equal(metrics_label("plain", buf, sizeof(buf)), "plain");
-    assert_string_equal(metrics_label("a\"b\\c\nd", buf, sizeof(buf)), "a\\\"b\\\\c\\nd");
-    char small[4];
-    assert_string_equal(metrics_label("abcdefgh", small, sizeof(small)), "ab");
-    assert_string_equal(metrics_label("a\"b", small, sizeof(small)), "a\\\"");
-    /* never half an escape */
-    assert_string_equal(metrics_label("ab\"", small, sizeof(small)), "ab");
-    assert_string_equal(metrics_label("", small, 1), "");
 }
 
 static void *count(void *arg)
@@ -178,8 +159,7 @@ int main(void)
         cmocka_unit_test(the_same_name_and_labels_are_one_metric),
         cmocka_unit_test(text_is_what_prometheus_reads),
         cmocka_unit_test(real_values_and_what_nobody_can_tell),
-        cmocka_unit_test(histogram_counts_and_reckons),
-        cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(histogram_counts),
         cmocka_unit_test(threads_lose_no_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

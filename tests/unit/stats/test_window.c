@@ -79,7 +79,8 @@ static void history_tells_differences(void **state)
     (void)state;
     struct history h;
     double v[HISTORY_SERIES] = {100};
-    history_begin(&h, v, 7 * S);
+    h = (struct history){0};
+    history_note(&h, v, 7 * S);
     assert_true(history_rise(&h, 0, 60 * S) == 0);
     assert_int_equal(history_reach_ns(&h, 60 * S), 0);
     for (int i = 1; i <= 1000; i++) { /* one a second, and another that falls */
@@ -93,16 +94,17 @@ static void history_tells_differences(void **state)
     }
     int64_t all = history_reach_ns(&h, 1000 * S);
     assert_true(all >= 295 * S && all <= 305 * S);
-    history_begin(&h, v, 2000 * S);
+    h = (struct history){0}; /* forgets everything */
+    history_note(&h, v, 2000 * S);
     assert_true(history_rise(&h, 0, 300 * S) == 0);
 }
 
 static void what_is_not_known_is_passed_over(void **state)
 {
     (void)state;
-    struct history h;
+    struct history h = {0};
     double v[HISTORY_SERIES] = {NAN, 3};
-    history_begin(&h, v, 0);
+    history_note(&h, v, 0);
     assert_true(history_rise(&h, 0, 60 * S) == 0 && history_rise(&h, 1, 60 * S) == 0);
     v[0] = 500; /* there were as many before: nobody had counted */
     v[1] = 4;
