@@ -123,8 +123,8 @@ static void on_report(void *arg, natsMsg *msg)
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL && p->lead.led) {
             natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
-            adapt_report(p, worker, schema, natsMsg_GetData(msg),
-                         (size_t)natsMsg_GetDataLength(msg));
+            adapt_report(&p->adapt, worker, schema, natsMsg_GetData(msg),
+                         (size_t)natsMsg_GetDataLength(msg), loop_now_ns(d->loop));
         }
     }
     natsMsg_Destroy(msg);

@@ -169,7 +169,8 @@ static void receive(struct attempt *a, const struct ack_payload *ack)
         return;
     if (a->state == ATTEMPT_RUNNING) {
         pool_stats_heard(a, ack->kind);
-        adapt_receipt(a, ack->kind);
+        adapt_observe_ack(&a->pool->adapt, ack->kind, a->hand_off.at_ns,
+                          loop_now_ns(a->pool->dispatch->loop));
     }
     if (ack->kind == ACK_NAK) {
         news.end = END_FAILED;

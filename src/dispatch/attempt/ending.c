@@ -76,7 +76,7 @@ void ending_decide(struct attempt *a, const struct attempt_news *news)
     if (news->count != NULL)
         metric_add(news->count, 1);
     if (news->overload)
-        adapt_timed_out(p);
+        adapt_timed_out(&p->adapt);
     attempt_uncount(a);
     pool_pump(p);
 }

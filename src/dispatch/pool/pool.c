@@ -56,6 +56,12 @@ static bool answers_are_due(struct pool *p, int64_t now)
     return unanswered_are_due(&p->flow.unanswered, &p->flow.bucket, p->flow.answer_ns, now);
 }
 
+static bool has_room(struct pool *p)
+{
+    return adapt_has_room(&p->adapt, p->flow.inflight, loop_now_ns(p->dispatch->loop)) &&
+           p->flow.inflight < p->consumer.max_ack_pending;
+}
+
 static void pump(void *arg)
 {
     struct pool *p = arg;
@@ -65,7 +71,7 @@ static void pump(void *arg)
         return;
     /* whether there is any demand or not: tokens may come again */
     answers_are_due(p, loop_now_ns(d->loop));
-    while (!p->paused && adapt_has_room(p) && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
+    while (!p->paused && has_room(p) && pipeline_room(d->pipeline) > PIPELINE_SPARE) {
         int64_t now = loop_now_ns(d->loop);
         struct pull *pull = demand_next(&p->flow.demand, p->settings.batch, now);
         struct attempt *r = pull != NULL ? order_next(p) : NULL;
@@ -198,7 +204,7 @@ void pool_tick(struct pool *p)
     }
     p->flow.peak -= (p->flow.peak - p->flow.inflight) / 8 + (p->flow.peak > p->flow.inflight);
     metric_set(p->count.inflight, p->flow.inflight);
-    adapt_tick(p);
+    adapt_tick(&p->adapt, p->consumer.max_ack_pending, p->flow.peak, p->paused, now);
     pool_stats_tick(p);
     ordered_tick(p);
     metric_set(p->count.groups, HASH_COUNT(p->groups));
@@ -295,7 +301,7 @@ struct pool *pool_new(struct dispatch *d, const char *name)
     terminations_init(&p->terminations, p);
     add_metrics(p);
     pool_stats_init(p);
-    adapt_init(p);
+    adapt_init(&p->adapt, p->name, &p->settings, &p->flow.bucket);
     return p;
 }
 
@@ -305,7 +311,7 @@ void pool_set_settings(struct pool *p, const struct settings *s)
     p->settings = *s;
     set_paused(p);
     groups_settings(p);
-    adapt_settings(p, was_adaptive);
+    adapt_settings(&p->adapt, was_adaptive, p->lead.ready, loop_now_ns(p->dispatch->loop));
     pool_pump(p);
 }
 
@@ -358,7 +364,7 @@ void pool_lead(struct pool *p)
     bucket_init(&p->flow.bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
     p->flow.unanswered.since_ns = 0;
     groups_lead(p);
-    adapt_lead(p);
+    adapt_lead(&p->adapt);
     metric_set(p->count.led, 1);
     pool_stats_begin(p);
     if (p->consumer.provisioned)
@@ -401,7 +407,7 @@ void pool_abandon(struct pool *p)
     record_writer_flush(p);
     demand_forget(&p->flow.demand);
     pool_stats_end(p);
-    adapt_abandon(p);
+    adapt_abandon(&p->adapt);
     metric_set(p->count.led, 0);
     metric_set(p->count.inflight, 0);
     metric_set(p->count.groups, 0);

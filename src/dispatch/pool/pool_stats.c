@@ -162,14 +162,15 @@ void pool_stats_tick(struct pool *p)
     show_now(p, demand, now);
     if (past == NULL)
         return;
-    double busy = adapt_busy(p, demand);
+    double busy = adapt_busy(&p->adapt, p->flow.inflight - p->flow.demand.undelivered, demand);
     if (busy >= 0) {
         past->busy += busy;
         past->busy_seen++;
     }
     bool waits = pool_stats_pending(p) > 0;
     past->waited += waits;
-    past->limited += waits && (p->stats.short_of_tokens || (demand > 0 && adapt_holds_back(p)));
+    past->limited += waits && (p->stats.short_of_tokens ||
+                               (demand > 0 && adapt_holds_back(&p->adapt, p->flow.inflight)));
     past->grouped += waits && p->stats.held_by_groups && demand > 0 && is_staged(p);
     past->capped += waits && p->flow.inflight >= p->consumer.max_ack_pending;
     note(p, known, now);

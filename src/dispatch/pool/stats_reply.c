@@ -32,7 +32,7 @@ static struct stats_pool_recent recent(const struct history *h, int64_t over_ns)
 static void fill(struct stats_pool *out, struct pool *p, int64_t now)
 {
     const struct pool_stats *f = &p->stats;
-    int64_t limit = adapt_limit(p);
+    int64_t limit = adapt_limit(&p->adapt);
     bool limited = p->flow.bucket.rate_per_s > 0;
     *out = (struct stats_pool){
         .ready = p->lead.ready,

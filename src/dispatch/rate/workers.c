@@ -1,6 +1,5 @@
 #include "dispatch/rate/workers.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,8 +8,7 @@
 struct worker {
     char name[WORKER_NAME_MAX_CHARS + 1];
     struct report report;
-    int64_t heard_ns;
-    double errors; /* not told yet */
+    int64_t observed_ns;
     UT_hash_handle hh;
 };
 
@@ -27,7 +25,24 @@ static void forget(struct workers *w, struct worker *one)
     free(one);
 }
 
-void workers_heard(struct workers *w, const char *name, const struct report *r, int64_t now_ns)
+/* Found, or new with room made for it; counted nowhere and not in the list. NULL: no memory. */
+static struct worker *take(struct workers *w, const char *name, struct worker *found)
+{
+    if (found != NULL) {
+        count(w, found, -1);
+        HASH_DEL(w->list, found);
+        return found;
+    }
+    struct worker *one = calloc(1, sizeof(*one));
+    if (one == NULL)
+        return NULL;
+    snprintf(one->name, sizeof(one->name), "%s", name);
+    if (HASH_COUNT(w->list) >= WORKERS_MAX)
+        forget(w, w->list);
+    return one;
+}
+
+void workers_observe(struct workers *w, const char *name, const struct report *r, int64_t now_ns)
 {
     struct worker *one = NULL;
     HASH_FIND_STR(w->list, name, one);
@@ -36,27 +51,19 @@ void workers_heard(struct workers *w, const char *name, const struct report *r, 
             forget(w, one);
         return;
     }
-    if (one != NULL) {
-        count(w, one, -1);
-        HASH_DEL(w->list, one); /* comes to the end */
-    } else {
-        one = calloc(1, sizeof(*one));
-        if (one == NULL)
-            return;
-        snprintf(one->name, sizeof(one->name), "%s", name);
-        if (HASH_COUNT(w->list) >= WORKERS_MAX)
-            forget(w, w->list);
-    }
+    one = take(w, name, one);
+    if (one == NULL)
+        return;
     one->report = *r;
-    one->heard_ns = now_ns;
-    one->errors += r->errors;
+    one->observed_ns = now_ns;
+    w->errors += r->errors;
     count(w, one, 1);
-    HASH_ADD_STR(w->list, name, one);
+    HASH_ADD_STR(w->list, name, one); /* at the end: the newest */
 }
 
-void workers_tick(struct workers *w, int64_t now_ns)
+void workers_expire(struct workers *w, int64_t now_ns)
 {
-    while (w->list != NULL && now_ns - w->list->heard_ns > WORKERS_SILENT_NS)
+    while (w->list != NULL && now_ns - w->list->observed_ns > WORKERS_SILENT_NS)
         forget(w, w->list);
 }
 
@@ -65,26 +72,21 @@ int workers_count(const struct workers *w)
     return (int)HASH_COUNT(w->list);
 }
 
-struct workers_told workers_since(struct workers *w, int64_t since_ns)
+double workers_load(const struct workers *w, int64_t since_ns)
 {
-    struct workers_told told = {.load = -1};
     double weighed = 0, capacity = 0;
-    for (struct worker *one = w->list; one != NULL; one = one->hh.next) {
-        told.errors += one->errors;
-        one->errors = 0;
-        if (one->heard_ns < since_ns)
-            continue;
-        told.count++;
-        weighed += one->report.load * one->report.capacity;
-        capacity += one->report.capacity;
+    for (const struct worker *one = w->list; one != NULL; one = one->hh.next) {
+        if (one->observed_ns >= since_ns) {
+            weighed += one->report.load * one->report.capacity;
+            capacity += one->report.capacity;
+        }
     }
-    if (capacity > 0)
-        told.load = weighed / capacity;
-    return told;
+    return capacity > 0 ? weighed / capacity : -1;
 }
 
 void workers_free(struct workers *w)
 {
     while (w->list != NULL)
         forget(w, w->list);
+    w->errors = 0;
 }

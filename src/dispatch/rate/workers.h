@@ -1,6 +1,6 @@
-/* The workers of a pool that report (task/peer/report.h): what each said last. Bounded: at most
- * WORKERS_MAX, and who has not been heard for WORKERS_SILENT_NS is forgotten. Pure: time is passed
- * in, which must not run backwards. Loop lock. */
+/* The workers of a pool that send reports (task/peer/report.h): the last report of each. Bounded:
+ * at most WORKERS_MAX workers, and one that has not reported for WORKERS_SILENT_NS is forgotten.
+ * Pure: the caller passes the time (monotonic), which must not run backwards. Loop lock. */
 #ifndef AX_DISPATCH_RATE_WORKERS_H
 #define AX_DISPATCH_RATE_WORKERS_H
 
@@ -13,27 +13,23 @@
 
 struct worker;
 
+/* Zero-initialise. */
 struct workers {
-    struct worker *list; /* hash by name, in the order in which they were heard last */
-    /* sums over all of them */
-    int64_t capacity, busy;
+    struct worker *list;    /* hash by name; the one whose report is oldest comes first */
+    int64_t capacity, busy; /* sums over the last reports */
+    double errors;          /* sum over all reports since the caller last set it to 0 */
 };
 
-/* What was reported since a certain time, each worker counted once. */
-struct workers_told {
-    int count;
-    double load; /* mean, by capacity; -1: nothing was reported */
-    double errors;
-};
-
-/* A report; its errors are added to those of the worker that workers_since has not told yet.
- * Without memory it is lost. */
-void workers_heard(struct workers *w, const char *name, const struct report *r, int64_t now_ns);
-/* Forgets who has gone silent. */
-void workers_tick(struct workers *w, int64_t now_ns);
+/* A report of the worker `name` (copied): replaces its last one. Capacity 0: the worker stops, and
+ * is forgotten. Without memory the report is lost. */
+void workers_observe(struct workers *w, const char *name, const struct report *r, int64_t now_ns);
+/* Forgets the workers that have been silent for too long. */
+void workers_expire(struct workers *w, int64_t now_ns);
 int workers_count(const struct workers *w);
-/* since_ns: monotonic. Tells errors once. */
-struct workers_told workers_since(struct workers *w, int64_t since_ns);
+/* Mean load of the workers that have reported since since_ns, 0 … 1, weighted by capacity. -1: none
+ * has. */
+double workers_load(const struct workers *w, int64_t since_ns);
+/* Forgets everything. */
 void workers_free(struct workers *w);
 
 #endif

@@ -117,8 +117,8 @@ static void step(struct plant *p)
     }
     if (p->now_ns - p->second_ns >= 1000000000LL) {
         p->second_ns = p->now_ns;
-        struct pace_told told = {.load = p->load_slope > 0 ? fmin(p->load_slope * p->count, 1) : -1,
-                                 .peak = p->peak};
+        struct pace_observed told = {
+            .load = p->load_slope > 0 ? fmin(p->load_slope * p->count, 1) : -1, .peak = p->peak};
         p->peak = p->count;
         if (p->adaptive) {
             pace_tick(&p->pace, &p->limits, &told, p->now_ns);
@@ -469,7 +469,7 @@ static void reported_errors_count_as_failures(void **state)
     struct plant *p = plant();
     run_for(p, 30);
     int64_t before = pace_window(&p->pace);
-    struct pace_told told = {.load = -1, .errors = 300, .peak = 20};
+    struct pace_observed told = {.load = -1, .errors = 300, .peak = 20};
     for (int i = 0; i < 400; i++)
         pace_ended(&p->pace, true, p->now_ns + 900000000, p->now_ns + 950000000);
     p->now_ns += 1000000000;

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "dispatch/rate/workers.h"
 #include "task/peer/report.h"
 
 static ax_err parse(struct report *r, const char *json, struct problem *p)
@@ -118,64 +117,6 @@ static void subject_names_pool_and_worker(void **state)
     assert_false(report_parse_subject(subject, pool, worker));
 }
 
-#define S 1000000000LL
-
-static void the_last_word_of_each_worker_counts(void **state)
-{
-    (void)state;
-    struct workers w = {0};
-    workers_heard(&w, "a", &(struct report){.capacity = 3, .busy = 1, .load = 1, .errors = 2},
-                  1 * S);
-    workers_heard(&w, "b", &(struct report){.capacity = 1, .busy = 1}, 2 * S);
-    workers_heard(&w, "a", &(struct report){.capacity = 3, .busy = 2, .load = 1, .errors = 3},
-                  3 * S);
-    assert_int_equal(workers_count(&w), 2);
-    assert_int_equal(w.capacity, 4);
-    assert_int_equal(w.busy, 3);
-    struct workers_told told = workers_since(&w, 2 * S);
-    assert_int_equal(told.count, 2);
-    assert_true(told.load == 0.75);
-    assert_true(told.errors == 5);
-    told = workers_since(&w, 3 * S);
-    assert_true(told.count == 1 && told.load == 1 && told.errors == 0);
-    assert_true(workers_since(&w, 4 * S).load == -1);
-    workers_heard(&w, "a", &(struct report){0}, 4 * S); /* it stops */
-    assert_true(workers_count(&w) == 1 && w.capacity == 1);
-    workers_free(&w);
-    assert_true(workers_count(&w) == 0 && w.capacity == 0 && w.busy == 0);
-}
-
-static void who_is_silent_is_forgotten(void **state)
-{
-    (void)state;
-    struct workers w = {0};
-    workers_heard(&w, "a", &(struct report){.capacity = 1}, 1 * S);
-    workers_heard(&w, "b", &(struct report){.capacity = 1}, 2 * S);
-    workers_heard(&w, "a", &(struct report){.capacity = 1}, 20 * S);
-    workers_tick(&w, 2 * S + WORKERS_SILENT_NS);
-    assert_int_equal(workers_count(&w), 2);
-    workers_tick(&w, 3 * S + WORKERS_SILENT_NS);
-    assert_int_equal(workers_count(&w), 1);
-    workers_tick(&w, 21 * S + WORKERS_SILENT_NS);
-    assert_int_equal(workers_count(&w), 0);
-}
-
-static void there_is_a_bound(void **state)
-{
-    (void)state;
-    struct workers w = {0};
-    char name[16];
-    for (int i = 0; i < WORKERS_MAX + 100; i++) {
-        snprintf(name, sizeof(name), "w%d", i);
-        workers_heard(&w, name, &(struct report){.capacity = 1}, i);
-    }
-    assert_int_equal(workers_count(&w), WORKERS_MAX);
-    assert_int_equal(w.capacity, WORKERS_MAX);
-    workers_tick(&w, WORKERS_SILENT_NS + 101); /* the first 100 had to go for the last ones */
-    assert_int_equal(workers_count(&w), WORKERS_MAX - 1);
-    workers_free(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,9 +124,6 @@ int main(void)
         cmocka_unit_test(json_has_the_same_fields),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(subject_names_pool_and_worker),
-        cmocka_unit_test(the_last_word_of_each_worker_counts),
-        cmocka_unit_test(who_is_silent_is_forgotten),
-        cmocka_unit_test(there_is_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
