@@ -18,7 +18,7 @@ ALLOWED = {
     "cli/doctor": {"cli", "cli/doctor"},
 }
 
-PENDING = {"dispatch/rate"}
+PENDING = set()
 
 
 def refusal(room, included):
