@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "dispatch/lead/catch_up.h"
+#include "dispatch/listen.h"
 #include "task/peer/instance.h"
 
 #define POOLS_LOOK_MS 100

@@ -64,7 +64,4 @@ void dispatch_kick(struct dispatch *d);
 /* Uniform in [0,1). */
 double dispatch_random(struct dispatch *d);
 
-/* listen.c: the subscriptions that make AX fast (hints, never truth). */
-ax_err listen_start(struct dispatch *d);
-
 #endif

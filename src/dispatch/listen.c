@@ -1,5 +1,5 @@
-/* What the dispatcher overhears: pulls, receipts, advisories, pool settings. Hints, every one of
- * which may be lost. */
+#include "dispatch/listen.h"
+
 #include <stdio.h>
 #include <string.h>
 

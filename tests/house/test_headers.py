@@ -12,15 +12,11 @@ SHARED = {
 # like, and the function's name.
 ROWS = {
     "src/task/task_rule.h": ("src/task/header_table.h", r"GIVEN\(\w+, (\w+),", "task_rule_{}"),
+    "src/cli/commands.h": ("src/cli/commands.h", r" X\((\w+), \"", "cmd_{}"),
 }
 
 # file: (the header that declares its functions, why it is not its own).
 DECLARED_IN = {}
-
-# file: (beginning of names that its header declares by a macro, which).
-BY_MACRO = {
-    "src/task/task_rules.c": ("task_rule_", "one for each row of HEADER_TABLE"),
-}
 
 PENDING = {
     "src/cli/", "src/dispatch/", "src/ingress/", "src/done/",
@@ -47,9 +43,6 @@ def violations(files):
             declared.setdefault(name.format(m.group(1)), []).append((header, 1))
     for name, (source, line) in defined.items():
         headers = [header for header, _ in declared.get(name, [])]
-        by_macro, _ = BY_MACRO.get(str(source), (None, ""))
-        if by_macro and name.startswith(by_macro):
-            continue
         if header_of(source) not in headers and not SHARED.keys() & headers:
             yield f"{source}:{line}", (f"{name} is not declared in {header_of(source)}: "
                                        "declare it there, or make it static")
