@@ -1,4 +1,4 @@
-/* The orderly end of a daemon. */
+/* The end of a daemon, of one that could not start as well. */
 #ifndef AX_BASE_LEAVE_H
 #define AX_BASE_LEAVE_H
 

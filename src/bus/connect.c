@@ -137,8 +137,8 @@ static void on_disconnected(natsConnection *nc, void *closure)
 {
     const struct wire_events *e = closure;
     if (natsConnection_IsClosed(nc)) {
-        /* nats.c also calls this, on a thread of its own, after we closed it: whoever listened may
-         * be gone */
+        /* nats.c also calls this, on a thread of its own, after the connection was closed: its
+         * listener may not exist any more. */
         return;
     }
     log_warn("disconnected from NATS, reconnecting", NULL);

@@ -10,7 +10,7 @@
 
 #define AX_MIN_SERVER "2.14.3"
 
-/* How nats.c gives its socket to a loop of ours; see natsOptions_SetEventLoop. */
+/* How nats.c hands its socket to a loop of ours; see natsOptions_SetEventLoop. */
 struct connect_loop {
     void *loop; /* what attach gets */
     natsEvLoop_Attach attach;
@@ -19,16 +19,17 @@ struct connect_loop {
     natsEvLoop_Detach detach;
 };
 
-/* Connects (waiting up to 10 s for the server to be there), reconnects forever. loop NULL: a plain
- * client (CLI commands): nats.c reads and flushes on its own threads. name: shown in `nats server
- * report connections`. events may be NULL (borrowed until the connection is closed). Checks the
- * server's version against AX_MIN_SERVER: AX_E_VERSION with one clear line.
- * AX_E_DISCONNECTED/AX_E_AUTH: p says which URL and why. */
+/* Connects, waiting up to 10 s for a server, and reconnects for ever from then on. loop NULL: a
+ * plain client, as commands are: nats.c reads and flushes on threads of its own. name: shown in
+ * `nats server report connections`. events (may be NULL): borrowed until the connection is closed.
+ * AX_E_VERSION: the server is older than AX_MIN_SERVER. AX_E_DISCONNECTED, AX_E_AUTH. p says which
+ * URL and why. */
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p);
 
-/* Connected server's version. In nats.c 3.4 there is no call for it: asked for through JetStream's
- * API level and, where allowed, the INFO line kept by connect_open. "2.15.1" into buf[32]. */
+/* The version of the server that nc is connected to ("2.15.1") into buf[32]. nats.c 3.4 has no
+ * call for it: a second TCP connection reads the server's greeting. AX_E_NOT_FOUND: the greeting is
+ * encrypted. AX_E_DISCONNECTED, AX_E_PROTOCOL. */
 ax_err connect_server_version(natsConnection *nc, char buf[32]);
 
 /* True when version a ("2.14.3") is at least b. Pre-releases ("2.15.0-RC.1") count as older than

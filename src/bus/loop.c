@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/memory.h"
 
@@ -34,7 +35,7 @@ struct loop {
     int64_t window_ns;           /* start of the window in which messages are counted */
     int window_messages;
     bool busy; /* the last window was one of load */
-    struct loop_later *later, **later_end;
+    struct loop_later *later;
     void (*wake)(void *arg);
     void *wake_arg;
 };
@@ -70,7 +71,6 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     if (l == NULL)
         return AX_E_NOMEM;
     l->clock = clock;
-    l->later_end = &l->later;
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE); /* handlers may enter once more */
@@ -233,8 +233,7 @@ void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), vo
     if (x->queued)
         return;
     *x = (struct loop_later){.run = run, .arg = arg, .queued = true};
-    *l->later_end = x;
-    l->later_end = &x->next;
+    DL_APPEND(l->later, x);
     if (!loop_is_owner(l))
         loop_wake(l);
 }
@@ -242,10 +241,9 @@ void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), vo
 static void run_later(struct loop *l)
 {
     loop_enter(l);
-    for (struct loop_later *x = l->later; x != NULL; x = l->later) {
-        l->later = x->next;
-        if (l->later == NULL)
-            l->later_end = &l->later;
+    while (l->later != NULL) {
+        struct loop_later *x = l->later;
+        DL_DELETE(l->later, x);
         x->queued = false;
         x->run(x->arg);
     }
@@ -329,8 +327,7 @@ void loop_stop(struct loop *l)
 void loop_add_source(struct loop *l, struct loop_source *s)
 {
     loop_enter(l);
-    s->next = l->sources;
-    l->sources = s;
+    LL_PREPEND(l->sources, s);
     loop_leave(l);
 }
 

@@ -49,11 +49,11 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
                          void (*fire)(void *), void *arg);
 void loop_timer_stop(struct loop *l, struct loop_timer *t);
 
-/* Embed one where work is to be done once after whatever is happening now; zero-initialise. */
+/* Embed one where work is to be done once, after what is being handled now; zero-initialise. */
 struct loop_later {
     void (*run)(void *arg);
     void *arg;
-    struct loop_later *next;
+    struct loop_later *prev, *next;
     bool queued;
 };
 
@@ -103,7 +103,7 @@ bool loop_watch(struct loop *l, struct loop_source *s, int fd, uint32_t events);
 void loop_wake(struct loop *l);
 /* The caller is the thread of loop_run. */
 bool loop_is_owner(const struct loop *l);
-/* One more message was handed over: the loop lets them gather while there are many. Lock held. */
+/* One more message was handed over: while there are many, the loop lets them gather. */
 void loop_count_message(struct loop *l);
 
 #endif

@@ -13,7 +13,7 @@
     10000 /* a pull the server forgot is noticed this late at worst, without heartbeats */
 #define EXPIRES_GRACE_MS 2000
 #define LOST_WAIT_MS 1000
-#define ELECTED_WAIT_MS 200 /* the new leader tells of itself a moment before it takes pulls */
+#define ELECTED_WAIT_MS 200 /* a new leader announces itself a moment before it takes pulls */
 
 struct pull {
     uint64_t id; /* 0: free */
@@ -36,9 +36,9 @@ struct puller {
 
 static void ask(struct puller *p);
 
-/* The server deals to its waiting pulls in turn, and we count off the oldest: so what is asked for
- * may be more than the pulls that we still know have left. Without any of them it is nothing, else
- * nobody would ever ask again. */
+/* The server serves its waiting pulls in turn, while count_message counts off the oldest. So
+ * `asked` may be more than what is left of the pulls that we know. When none is left it is set to
+ * 0: otherwise nothing would ever be asked for again. */
 static void settle(struct puller *p)
 {
     for (int i = 0; i < PULLS_MAX; i++) {
@@ -73,8 +73,8 @@ static void arm(struct puller *p)
         loop_timer_start_ns(p->loop, &p->timer, due - loop_now_ns(p->loop), on_timer, p);
 }
 
-/* One pull for what is wanted and not yet asked for; not for a few more while many are on their
- * way. */
+/* One pull for what is wanted and not yet asked for. While many messages are on their way it waits
+ * until half of what is wanted is missing, rather than ask for each one. */
 static void ask(struct puller *p)
 {
     int missing = p->wanted - p->asked;
@@ -111,7 +111,7 @@ static void lost(struct puller *p)
         p->events.lost(p->events.arg);
 }
 
-/* Pulls died with the former leader, which may have had no time to say so. */
+/* The pulls ended with the former leader, which may have had no time to say so. */
 static void on_elected(void *arg, natsMsg *msg)
 {
     struct puller *p = arg;
@@ -122,8 +122,8 @@ static void on_elected(void *arg, natsMsg *msg)
     natsMsg_Destroy(msg);
 }
 
-/* The consumer has no leader, or is gone. Which of our pulls got no further is not told: none is
- * worth anything then. */
+/* The consumer has no leader, or does not exist. Which of our pulls this answers is not told: none
+ * is counted on any more. */
 static void on_no_responders(void *arg)
 {
     struct puller *p = arg;
@@ -144,15 +144,15 @@ static void on_status(struct puller *p, const char *subject, natsMsg *msg)
     for (int i = 0; i < PULLS_MAX; i++) {
         if (p->pulls[i].id != id)
             continue;
-        /* The server's count is exact; ours may have taken a message off another pull. */
+        /* The server's count is exact; count_message may have taken a message off another pull. */
         p->asked -= pending != NULL ? atoi(pending) : p->pulls[i].left;
         if (p->asked < 0)
             p->asked = 0;
         p->pulls[i].id = 0;
     }
     settle(p);
-    /* 408: expired; 404: nothing there; 409: consumer changed, deleted or moved; 503: a server that
-     * is shutting down. */
+    /* 408: expired; 404: no message; 409: consumer changed, deleted or moved; 503: the server shuts
+     * down. */
     if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0)
         lost(p);
 }

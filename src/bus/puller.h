@@ -1,6 +1,6 @@
-/* Pull consumer pipeline: several pull requests outstanding on one consumer, written by hand to
- * $JS.API.CONSUMER.MSG.NEXT (nats.c 3.4's Fetch writes past its array when more comes than was
- * asked for). Loop lock held in every call and callback. */
+/* Pulls from one consumer, with several requests outstanding. They are written by hand to
+ * $JS.API.CONSUMER.MSG.NEXT: nats.c 3.4's Fetch writes past its array when more messages come than
+ * it asked for. The loop's lock is held in every call and callback. */
 #ifndef AX_BUS_PULLER_H
 #define AX_BUS_PULLER_H
 
@@ -15,20 +15,19 @@ struct puller;
 struct puller_events {
     /* A message; taken by the callee, which destroys it. */
     void (*message)(void *arg, natsMsg *msg);
-    /* The consumer does not answer or is gone: somebody should look (at most once a second). May be
-     * NULL. */
+    /* The consumer does not answer, or does not exist; at most once a second. May be NULL. */
     void (*lost)(void *arg);
     void *arg;
 };
 
-/* stream, consumer: copied. */
+/* stream, consumer, events: copied. Lives as long as the process. AX_E_NOMEM, AX_E_DISCONNECTED. */
 ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const char *stream,
                   const char *consumer, const struct puller_events *events);
-/* How many more messages the caller is ready to take now. Asks the server for what is not asked for
- * yet. A puller that is no longer needed is told to want 0 and kept: nats.c 3.4 crashes on a
+/* How many more messages the caller is ready to take now; the server is asked for what it was not
+ * asked for yet. A puller that is no longer needed is set to 0 and kept: nats.c 3.4 crashes on a
  * message for a destroyed subscription. */
 void puller_want(struct puller *p, int n);
-/* Pulls are forgotten by a server that went away: ask again. */
+/* After a reconnect: asks again, since a server that went away has forgotten the pulls. */
 void puller_reconnected(struct puller *p);
 
 #endif

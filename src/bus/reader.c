@@ -21,7 +21,7 @@ struct reader {
     char filter[192];
     uint64_t next_seq, last_seq;
     bool busy;      /* a request is under way */
-    bool cancelled; /* free when it is over */
+    bool cancelled; /* the request's answer frees it */
     struct loop_timer timer;
 };
 
@@ -38,7 +38,8 @@ static void finish(struct reader *r, ax_err err)
     e.end(e.arg, err, last);
 }
 
-static bool gone(struct reader *r)
+/* An answer came. True: nobody wants it any more, and the reader was freed. */
+static bool freed_if_cancelled(struct reader *r)
 {
     r->busy = false;
     if (!r->cancelled)
@@ -49,7 +50,8 @@ static bool gone(struct reader *r)
 
 static const char *last_value(natsMsg *msg, const char *name)
 {
-    /* A message stored by hand may carry a header of that name; the server's own comes last. */
+    /* A message that somebody stored may carry a header of that name; the server's own comes
+     * last. */
     const char **values = NULL;
     int n = 0;
     if (natsMsgHeader_Values(msg, name, &values, &n) != NATS_OK || n == 0)
@@ -59,10 +61,10 @@ static const char *last_value(natsMsg *msg, const char *name)
     return v;
 }
 
-/* No memory to take the message apart: it is not passed over, but read again. */
+/* There was no memory to take the message apart: it is read again rather than passed over. */
 static bool read_again(struct reader *r)
 {
-    if (!gone(r))
+    if (!freed_if_cancelled(r))
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
     return false;
 }
@@ -72,7 +74,7 @@ static bool on_reply(void *arg, const struct answer *a)
     struct reader *r = arg;
     const char *status = NULL;
     if (a->err != AX_OK) {
-        if (!gone(r))
+        if (!freed_if_cancelled(r))
             loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
         return false;
     }
@@ -80,7 +82,7 @@ static bool on_reply(void *arg, const struct answer *a)
     if (s == NATS_NO_MEMORY)
         return read_again(r);
     if (s == NATS_OK && status != NULL) {
-        if (gone(r))
+        if (freed_if_cancelled(r))
             return false;
         if (strcmp(status, "404") == 0)
             ask_leader(r);
@@ -125,12 +127,12 @@ static void read_batch(void *arg)
     }
 }
 
-/* ---- nothing more, says a replica; it may be behind (docs/design.md, "Clusters") ---- */
+/* ---- a replica has nothing more; its leader may (docs/design/clusters.md) ---- */
 
 static void on_leader(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct reader *r = arg;
-    if (gone(r))
+    if (freed_if_cancelled(r))
         return;
     if (err == AX_E_NOT_FOUND || (err == AX_OK && found->seq > r->last_seq))
         finish(r, AX_OK);
@@ -153,7 +155,7 @@ static void ask_leader(void *arg)
 static void on_info(void *arg, ax_err err, const struct stream_info *info)
 {
     struct reader *r = arg;
-    if (gone(r))
+    if (freed_if_cancelled(r))
         return;
     if (err != AX_OK) {
         loop_timer_start(r->loop, &r->timer, RETRY_MS, read_info, r);

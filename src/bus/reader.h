@@ -1,8 +1,8 @@
-/* Reads what a stream holds, in order, to its end, without a consumer (batched direct get, needs
- * allow_direct; works on work-queue streams too). Used to rebuild the filter, to adopt AX_WORK, to
- * list. Ends when the stream's last sequence as told by its leader at the start is passed, or when
- * the leader says that nothing more is there: the replica that is read may be behind. Loop lock
- * held in every call and callback. */
+/* Reads what a stream holds, in order and to its end, without a consumer (batched direct get: the
+ * stream needs allow_direct; works on work-queue streams too). A direct get may be answered by a
+ * replica that is behind. So a reading ends only when it has passed the last sequence that the
+ * stream's leader named at the start, or when the leader itself says that nothing more is stored.
+ * The loop's lock is held in every call and callback. */
 #ifndef AX_BUS_READER_H
 #define AX_BUS_READER_H
 
@@ -11,19 +11,21 @@
 
 struct reader;
 struct reader_events {
-    /* one message: subject, sequence, time; msg borrowed (its headers include the server's Nats-*
-     * ones) */
+    /* One message: subject, sequence, when it was stored. msg: borrowed; its headers include the
+     * server's own (Nats-Subject and others). */
     void (*message)(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg);
-    /* once, last: AX_OK and the last sequence the stream had, or why not. The reader frees itself
+    /* Once, last: AX_OK and the last sequence the stream had. The reader frees itself
      * afterwards. */
     void (*end)(void *arg, ax_err err, uint64_t last_seq);
     void *arg;
 };
 
-/* filter: subject with wildcards ("ax.work.email.>"); from_seq: first sequence (1: all). Retries by
- * itself for as long as the stream does not answer. */
+/* filter: subject with wildcards ("ax.work.email.>"); from_seq: first sequence (1: all). Asks again
+ * for as long as the stream does not answer. out (may be NULL): for reader_cancel, until `end`.
+ * AX_E_NOMEM. */
 ax_err reader_start(struct reader **out, struct pipeline *p, struct loop *l, const char *stream,
                     const char *filter, uint64_t from_seq, const struct reader_events *events);
-void reader_cancel(struct reader *r); /* no further callback; frees it */
+/* No further callback; frees it. NULL allowed. */
+void reader_cancel(struct reader *r);
 
 #endif

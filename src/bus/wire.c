@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <utlist.h>
 
 #include "bus/connect.h"
 
@@ -13,14 +14,14 @@ struct wire_sub {
     wire_handler handler;
     void *arg;
     void (*no_responders)(void *arg); /* may be NULL */
-    struct wire_sub *next;
+    struct wire_sub *prev, *next;
 };
 
 struct wire {
     natsConnection *nc;
     struct loop *loop;
-    struct wire_sub *subs, **subs_end; /* in the order of wire_subscribe; only ever added to */
-    pthread_mutex_t lock; /* guards the rest against attach and detach from nats.c's threads */
+    struct wire_sub *subs; /* in the order of wire_subscribe; only ever added to */
+    pthread_mutex_t lock;  /* guards the rest against attach and detach from nats.c's threads */
     struct loop_source source;
     int fd;                 /* -1: none */
     atomic_bool want_write; /* nats.c has something in its buffer */
@@ -41,11 +42,11 @@ static natsStatus on_attach(void **user_data, void *wire, natsConnection *nc, na
 {
     struct wire *w = wire;
     pthread_mutex_lock(&w->lock);
-    if (*user_data == NULL) { /* a field of nats.c's, which each thread that reconnects reads */
+    if (*user_data == NULL) { /* of nats.c's; each of its threads that reconnects reads it */
         w->nc = nc;
         *user_data = w;
     }
-    w->fd = fd; /* a former one was closed by nats.c, which took it out of epoll */
+    w->fd = fd; /* nats.c has closed a former one, which took that out of epoll */
     w->source.watched = 0;
     atomic_store(&w->want_write, false);
     bool ok = loop_watch(w->loop, &w->source, fd, EPOLLIN);
@@ -63,7 +64,7 @@ static natsStatus on_want_write(void *wire, bool add)
     struct wire *w = wire;
     atomic_store(&w->want_write, add);
     if (add && !loop_is_owner(w->loop))
-        loop_wake(w->loop); /* the loop's own thread comes by before it sleeps */
+        loop_wake(w->loop); /* the loop's own thread flushes before it sleeps */
     return NATS_OK;
 }
 
@@ -88,7 +89,7 @@ static void flush(void *arg)
     change(w, EPOLLOUT, atomic_load(&w->want_write));
 }
 
-/* ---- what came ---- */
+/* ---- messages ---- */
 
 static void deliver(struct wire *w, struct wire_sub *s)
 {
@@ -113,7 +114,8 @@ static void on_ready(void *arg, uint32_t events)
         return;
     natsConnection_ProcessReadEvent(w->nc);
     loop_enter(w->loop);
-    for (struct wire_sub *s = w->subs; s != NULL; s = s->next)
+    struct wire_sub *s;
+    DL_FOREACH(w->subs, s)
         deliver(w, s);
     loop_leave(w->loop);
 }
@@ -144,17 +146,16 @@ ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject
         free(s);
         return err;
     }
-    *w->subs_end = s;
-    w->subs_end = &s->next;
+    DL_APPEND(w->subs, s);
     if (out != NULL)
         *out = s;
     return AX_OK;
 }
 
-void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*told)(void *arg))
+void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*handler)(void *arg))
 {
     (void)w;
-    sub->no_responders = told;
+    sub->no_responders = handler;
 }
 
 /* ---- life ---- */
@@ -167,16 +168,14 @@ ax_err wire_open(struct wire **out, const struct options *o, struct loop *l, con
         return problem_set(p, AX_E_NOMEM, "cannot connect: %s", ax_err_text(AX_E_NOMEM));
     w->loop = l;
     w->fd = -1;
-    w->subs_end = &w->subs;
     pthread_mutex_init(&w->lock, NULL);
     w->source = (struct loop_source){.ready = on_ready, .before_sleep = flush, .arg = w};
     const struct connect_loop hooks = {w, on_attach, on_want_read, on_want_write, on_detach};
-    ax_err err = connect_open(&w->nc, o, &hooks, name, events, p);
-    if (err != AX_OK) /* w stays: nats.c's threads may still look at it */
-        return err;
-    loop_add_source(l, &w->source);
     *out = w;
-    return AX_OK;
+    ax_err err = connect_open(&w->nc, o, &hooks, name, events, p);
+    if (err == AX_OK)
+        loop_add_source(l, &w->source);
+    return err;
 }
 
 void wire_close(struct wire *w)

@@ -32,7 +32,8 @@ struct wire_events {
  * o, l: borrowed for the life of the wire. name: shown by the server in its list of connections.
  * events: borrowed until wire_close; NULL: none.
  * AX_E_DISCONNECTED, AX_E_AUTH, AX_E_VERSION (the server is too old), AX_E_NOMEM: p says which
- * server and why. */
+ * server and why. *out is set then as well, of no use, since threads of nats.c may still look at
+ * it. */
 ax_err wire_open(struct wire **out, const struct options *o, struct loop *l, const char *name,
                  const struct wire_events *events, struct problem *p);
 
@@ -42,7 +43,7 @@ void wire_close(struct wire *w);
 
 struct loop *wire_loop(const struct wire *w);
 
-/* A message that came: taken, the handler destroys it. */
+/* msg: taken; the handler destroys it. */
 typedef void (*wire_handler)(void *arg, natsMsg *msg);
 
 /* Subscribes for the life of the wire (nats.c 3.4 crashes on a message for a destroyed
@@ -52,15 +53,15 @@ typedef void (*wire_handler)(void *arg, natsMsg *msg);
 ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject, const char *group,
                       wire_handler handler, void *arg);
 
-/* told runs, like a handler, for each "no responders" that comes on this subscription: nats.c 3.4
- * keeps to itself which question it answers. */
-void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*told)(void *arg));
+/* handler runs, with the subscription's arg, for each "no responders" that comes on it: which
+ * question that answers nats.c 3.4 does not tell. */
+void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*handler)(void *arg));
 
-/* Takes no more messages for sub; those that the server has sent already still come, for at most
- * limit_ms. */
+/* Takes no more messages for sub. Those that the server has sent already are still delivered, for
+ * at most limit_ms. */
 void wire_drain(struct wire *w, struct wire_sub *sub, int64_t limit_ms);
-/* Nothing more comes on a subscription that wire_drain was asked for; connected: as the caller
- * knows it, since without a connection a drain waits for a server that may never come back. */
+/* Nothing more is delivered on a subscription after wire_drain. connected: as the caller knows it,
+ * since without a connection a drain waits for a server that may never come back. */
 bool wire_is_drained(struct wire *w, struct wire_sub *sub, bool connected);
 
 /* Publish what is borrowed: data may be NULL when bytes is 0. AX_OK means written to the

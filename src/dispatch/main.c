@@ -78,7 +78,7 @@ int main(int argc, char **argv)
         err = http_start(&http, o.http_bind, (int)o.http_port, is_ready, d, &p);
     if (err != AX_OK) {
         fprintf(stderr, "ax-dispatch: %s\n", p.text);
-        _exit(1); /* threads of nats.c may be running: nothing of ours needs an orderly end yet */
+        leave(1);
     }
     if (http != NULL)
         log_info("listening", "http=%s:%d", o.http_bind, http_port(http));

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
         err = serve_http(&http, &ing, &p);
     if (err != AX_OK) {
         fprintf(stderr, "ax-ingress: %s\n", p.text[0] != '\0' ? p.text : ax_err_text(err));
-        return EXIT_FAILED;
+        leave(EXIT_FAILED);
     }
     int signal = loop_run(ing.loop);
     log_info("stopping", "signal=%d", signal);

@@ -31,7 +31,6 @@ EXCEPTIONS = {
     ("src/bus/api.c", "natsConnection_RequestString"): "blocking, for the commands of ax",
     ("src/bus/provision/provision.c", "natsConnection_RequestMsg"):
         "blocking, for the commands of ax",
-    ("src/dispatch/main.c", "_exit"): "a start that failed: threads of nats.c may be running",
 }
 
 PENDING = {
