@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/go_text.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "task/names.h"
 
 struct token {

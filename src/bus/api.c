@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "bus/connect.h"
 
 struct question {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "bus/stream_info.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/find.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "bus/provision/provision.h"
 #include "cli/output.h"
 #include "cli/recorded.h"

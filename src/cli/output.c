@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 void output_json(json_t *value)
 {

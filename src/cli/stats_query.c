@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
+#include "base/text/duration.h"
 #include "bus/connect.h"
 #include "cli/output.h"
 

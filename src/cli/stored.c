@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "bus/connect.h"
 #include "bus/pipeline.h"
 #include "bus/provision/provision.h"

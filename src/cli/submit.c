@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
+#include "base/text/duration.h"
 #include "bus/pipeline.h"
 #include "cli/stored.h"
 

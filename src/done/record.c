@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ax/v1/record.pb-c.h"
-#include "base/memory.h"
+#include "base/proto.h"
 
 _Static_assert((int)RECORD_DONE == AX__V1__RECORD__STATE__STATE_DONE, "the schema's numbers");
 _Static_assert((int)RECORD_CANCELLED == AX__V1__RECORD__STATE__STATE_CANCELLED,
@@ -30,13 +30,11 @@ ax_err record_unpack(struct record *r, const void *data, size_t bytes)
     if (bytes == 0) {
         return AX_E_NOT_FOUND;
     }
-    bool refused;
-    ProtobufCAllocator allocator = memory_allocator(&refused);
-    Ax__V1__Record *m = ax__v1__record__unpack(&allocator, bytes, data);
-    if (!m) {
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    }
-    ax_err err = AX_E_PROTOCOL;
+    ax_err err;
+    Ax__V1__Record *m = proto_unpack(&ax__v1__record__descriptor, data, bytes, &err);
+    if (m == NULL)
+        return err;
+    err = AX_E_PROTOCOL;
     bool fired = m->state == AX__V1__RECORD__STATE__STATE_FIRED;
     bool ended = m->state == AX__V1__RECORD__STATE__STATE_DONE ||
                  m->state == AX__V1__RECORD__STATE__STATE_CANCELLED;
@@ -53,7 +51,7 @@ ax_err record_unpack(struct record *r, const void *data, size_t bytes)
         }
         err = AX_OK;
     }
-    ax__v1__record__free_unpacked(m, &allocator);
+    proto_free(m);
     return err;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "bus/reader.h"
 #include "bus/stream_info.h"
 #include "bus/wire.h"

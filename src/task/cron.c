@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
-#include "base/rfc3339.h"
+#include "base/text/duration.h"
+#include "base/text/quote.h"
+#include "base/text/rfc3339.h"
 #include "task/header.h"
 #include "task/task_rule.h"
 
@@ -46,7 +47,7 @@ static int count_fields(const char *cron)
 
 ax_err cron_check(const struct task *t, struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     const char *cron = t->cron;
     int64_t seconds;
     if (is_every(cron)) {
@@ -55,11 +56,11 @@ ax_err cron_check(const struct task *t, struct problem *p)
                                "%s: %s is not allowed; it must be " EVERY
                                "and a duration of whole seconds from 1s to "
                                "365d, such as " EVERY "10m",
-                               HDR_CRON, task_rule_quote(cron, quoted));
+                               HDR_CRON, quote_text(cron, quoted));
         }
         if (t->time_zone) {
             return problem_set(p, AX_E_INVALID, "%s is given with %s %s, which has no use for one",
-                               HDR_TIME_ZONE, HDR_CRON, task_rule_quote(cron, quoted));
+                               HDR_TIME_ZONE, HDR_CRON, quote_text(cron, quoted));
         }
         return AX_OK;
     }
@@ -73,33 +74,32 @@ ax_err cron_check(const struct task *t, struct problem *p)
                            "%s: %s is not allowed; it must be " EVERY
                            "10m, @hourly, @daily, @midnight, @weekly, "
                            "@monthly, @yearly, @annually, or " FIELDS,
-                           HDR_CRON, task_rule_quote(cron, quoted));
+                           HDR_CRON, quote_text(cron, quoted));
     }
     int fields = count_fields(cron);
     if (fields != 6) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it has %d field%s and must have " FIELDS,
-                           HDR_CRON, task_rule_quote(cron, quoted), fields, fields == 1 ? "" : "s");
+                           HDR_CRON, quote_text(cron, quoted), fields, fields == 1 ? "" : "s");
     }
     return AX_OK;
 }
 
 ax_err cron_refused(const struct task *t, bool for_zone, struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     if (for_zone) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not a time zone that the server knows; it must be the name "
                            "of an IANA time zone, "
                            "such as Europe/Zurich",
-                           HDR_TIME_ZONE,
-                           task_rule_quote(t->time_zone ? t->time_zone : "", quoted));
+                           HDR_TIME_ZONE, quote_text(t->time_zone ? t->time_zone : "", quoted));
     }
     return problem_set(p, AX_E_INVALID,
                        "%s: %s is not allowed; it must have " FIELDS
                        ", each within its range, and name a time that "
                        "comes within five years",
-                       HDR_CRON, task_rule_quote(t->cron, quoted));
+                       HDR_CRON, quote_text(t->cron, quoted));
 }
 
 char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX])

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "task/header.h"
 #include "task/task_rule.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/text/quote.h"
 
 static bool is_alnum(char c)
 {
@@ -16,13 +17,11 @@ static bool is_alnum(char c)
 
 bool name_is_valid_n(const char *s, size_t n)
 {
-    if (n == 0 || n > NAME_MAX_CHARS) {
+    if (n == 0 || n > NAME_MAX_CHARS)
         return false;
-    }
     for (size_t i = 0; i < n; i++) {
-        if (!is_alnum(s[i]) && s[i] != '_' && s[i] != '-') {
+        if (!is_alnum(s[i]) && s[i] != '_' && s[i] != '-')
             return false;
-        }
     }
     return true;
 }
@@ -51,24 +50,12 @@ bool name_is_keyed(const char *id)
     return strlen(id) == TASK_ID_CHARS;
 }
 
-/* Foreign text in an error: cut, and ASCII only, so that no byte of it can spoil the JSON of the
- * answer. */
-static const char *shown(const char *s, size_t n, char buf[64])
-{
-    size_t len = n < 40 ? n : 40;
-    for (size_t i = 0; i < len; i++) {
-        buf[i] = s[i] > ' ' && s[i] < 0x7f ? s[i] : '?';
-    }
-    strcpy(buf + len, n > len ? "..." : "");
-    return buf;
-}
-
 static ax_err bad_name(struct problem *p, const char *what, const char *s, size_t n)
 {
-    char buf[64];
+    char quoted[QUOTE_MAX];
     return problem_set(p, AX_E_INVALID,
-                       "subject: %s \"%s\" is not a name; allowed are 1 to %d of A-Z a-z 0-9 _ -",
-                       what, shown(s, n, buf), NAME_MAX_CHARS);
+                       "subject: %s %s is not a name; allowed are 1 to %d of A-Z a-z 0-9 _ -", what,
+                       quote_bytes(s, n, quoted), NAME_MAX_CHARS);
 }
 
 ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1],
@@ -83,10 +70,11 @@ ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1],
         dot = memchr(rest, '.', bytes);
     }
     if (bytes == 0 || (dot && strchr(dot + 1, '.'))) {
-        char buf[64];
+        char quoted[QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
-                           "subject \"%s\" is neither %s<priority> nor %s<priority>.<pool>",
-                           shown(subject, strlen(subject), buf), SUBMIT_PREFIX, SUBMIT_PREFIX);
+                           "subject %s is neither " SUBMIT_PREFIX "<priority> nor " SUBMIT_PREFIX
+                           "<priority>.<pool>",
+                           quote_text(subject, quoted));
     }
     size_t priority_len = dot ? (size_t)(dot - rest) : bytes;
     const char *pool_name = dot ? dot + 1 : DEFAULT_POOL;

@@ -67,7 +67,7 @@
 #define HDR_SCHEMA "Ax-Schema"
 #define HDR_REASON "Ax-Reason"   /* dead letter: why, one line */
 #define HDR_DIED "Ax-Died"       /* dead letter: when, RFC 3339 */
-#define HDR_RETRIED "Ax-Retried" /* brought back from AX_DEAD: sequence of that letter */
+#define HDR_RETRIED "Ax-Retried" /* brought back from AX_DEAD: sequence of the dead letter */
 
 /* [A-Za-z0-9_-]{1,32}, NUL-terminated. */
 bool name_is_valid(const char *s);

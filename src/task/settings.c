@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
-
-#define SHOWN_MAX 80 /* characters of a foreign value that an error message repeats */
+#include "base/text/duration.h"
+#include "base/text/quote.h"
 
 enum kind { REAL, WHOLE, DURATION, SWITCH, WEIGHTS };
 
@@ -49,35 +48,17 @@ static const struct field *find_field(const char *name)
     return NULL;
 }
 
-/* A value as it was given, in one line of plain ASCII, cut to a readable length. */
-static const char *show(const json_t *value, char buf[SHOWN_MAX + 4])
-{
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
-    snprintf(buf, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, text ? text : "?",
-             text && strlen(text) > SHOWN_MAX ? "..." : "");
-    free(text);
-    return buf;
-}
-
-static const char *show_text(const char *s, char buf[SHOWN_MAX + 4])
-{
-    json_t *value = json_stringn(s, strnlen(s, SHOWN_MAX + 1));
-    show(value, buf);
-    json_decref(value);
-    return buf;
-}
-
 static ax_err unknown_field(const char *name, struct problem *p)
 {
-    char shown[SHOWN_MAX + 4];
-    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: %s", show_text(name, shown),
+    char shown[QUOTE_MAX];
+    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: %s", quote_text(name, shown),
                        FIELD_NAMES);
 }
 
 static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)
 {
-    char shown[SHOWN_MAX + 4], least[48], most[48];
-    show(value, shown);
+    char shown[QUOTE_MAX], least[48], most[48];
+    quote_json(value, shown);
     if (f->kind == SWITCH) {
         return problem_set(p, AX_E_INVALID, "%s: %s is not allowed, must be true or false", f->name,
                            shown);
@@ -253,10 +234,10 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
     }
     ax_err err = AX_OK;
     if (!json_is_object(root)) {
-        char shown[SHOWN_MAX + 4];
+        char shown[QUOTE_MAX];
         err = problem_set(p, AX_E_INVALID,
                           "settings: %s is not allowed, must be a JSON object like {\"rate\":50}",
-                          show(root, shown));
+                          quote_json(root, shown));
     }
     const char *name;
     json_t *value;

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "ax/v1/task.pb-c.h"
+#include "base/text/quote.h"
 #include "task/header.h"
 #include "task/header_table.h"
 #include "task/task_rule.h"
@@ -97,10 +98,10 @@ static ax_err take_name(char *out, const char *field, const char *value, struct 
         return AX_OK;
     }
     if (!name_is_valid(value)) {
-        char quoted[TASK_RULE_QUOTE_MAX];
+        char quoted[QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
-                           task_rule_quote(value, quoted), NAME_MAX_CHARS);
+                           quote_text(value, quoted), NAME_MAX_CHARS);
     }
     strcpy(out, value);
     return AX_OK;
@@ -191,18 +192,18 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
     for (size_t i = 0; err == AX_OK && i < m->n_headers; i++) {
         const char *name = m->headers[i]->key;
         const char *value = m->headers[i]->value;
-        char quoted[TASK_RULE_QUOTE_MAX];
+        char quoted[QUOTE_MAX];
         if (holds_nul(name) || holds_nul(value)) {
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: holds a NUL byte, which is not allowed",
-                               task_rule_quote(name, quoted));
+                               quote_text(name, quoted));
         }
         if (header_is_ax(name)) {
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: not allowed; in the protobuf form AX's own "
                                "fields are those of the "
                                "message",
-                               task_rule_quote(name, quoted));
+                               quote_text(name, quoted));
         }
         if (strcasecmp(name, HDR_MSG_ID) == 0) {
             /* Dropped like the others, it would lose the key without a word. */

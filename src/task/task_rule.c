@@ -6,31 +6,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/duration.h"
-#include "base/rfc3339.h"
-
-const char *task_rule_quote(const char *value, char buf[TASK_RULE_QUOTE_MAX])
-{
-    size_t n = 0;
-    buf[n++] = '"';
-    while (*value && n < TASK_RULE_QUOTE_MAX - 6) {
-        char c = *value++;
-        buf[n++] = c >= ' ' && c < 0x7f ? c : '?';
-    }
-    if (*value) {
-        memcpy(buf + n, "...", 3);
-        n += 3;
-    }
-    buf[n++] = '"';
-    buf[n] = '\0';
-    return buf;
-}
+#include "base/text/duration.h"
+#include "base/text/quote.h"
+#include "base/text/rfc3339.h"
 
 static ax_err refuse(struct problem *p, const char *field, const char *value, const char *allowed)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     return problem_set(p, AX_E_INVALID, "%s: %s is not allowed; it must be %s", field,
-                       task_rule_quote(value, quoted), allowed);
+                       quote_text(value, quoted), allowed);
 }
 
 /* nats.c writes CR and LF as spaces and takes white space off both ends of a value: such bytes
@@ -238,24 +222,24 @@ static ax_err add_header(struct task *t, const char *name, const char *value)
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,
                       struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     if (!name_fits(name)) {
         return problem_set(p, AX_E_INVALID,
                            "%s: the name %s is not allowed; it must have 1 to 256 printable ASCII "
                            "characters without "
                            "space and colon",
-                           kind, task_rule_quote(name, quoted));
+                           kind, quote_text(name, quoted));
     }
     if (!*value) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: an empty value is not allowed; give it one or leave it out",
-                           kind, task_rule_quote(name, quoted));
+                           kind, quote_text(name, quoted));
     }
     if (!survives_the_wire(value)) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: the value is not allowed; it must be without CR, LF, and white "
                            "space at its ends",
-                           kind, task_rule_quote(name, quoted));
+                           kind, quote_text(name, quoted));
     }
     if (t->body_bytes == 0 && is_status(name)) {
         return problem_set(p, AX_E_INVALID,
@@ -267,7 +251,7 @@ ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const 
     if (t->header_count == TASK_HEADERS_MAX) {
         return problem_set(p, AX_E_INVALID,
                            "%s %s: too many; at most %d header values are passed through", kind,
-                           task_rule_quote(name, quoted), TASK_HEADERS_MAX);
+                           quote_text(name, quoted), TASK_HEADERS_MAX);
     }
     if (add_header(t, name, value) != AX_OK) {
         return problem_set(p, AX_E_NOMEM, "out of memory");

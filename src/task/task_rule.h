@@ -16,11 +16,6 @@
 #define TASK_CRON_KEY_MAX_BYTES (KEY_MAX_BYTES - 32)
 #define TASK_HEADER_NAME_MAX 256
 
-/* A value for an error text: in quotes, cut, ASCII only, so that it cannot spoil the JSON of the
- * answer. */
-#define TASK_RULE_QUOTE_MAX 72
-const char *task_rule_quote(const char *value, char buf[TASK_RULE_QUOTE_MAX]);
-
 /* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind:
  * "header" or "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text/quote.h"
 #include "task/header.h"
 #include "task/header_table.h"
 #include "task/task_headers.h"
@@ -36,11 +37,11 @@ ax_err task_stored_read_at(struct task *t, const char *subject, natsMsg *msg, st
     task_init(t);
     struct task_subject names;
     if (!name_parse_task_subject(subject, &names)) {
-        char quoted[TASK_RULE_QUOTE_MAX];
+        char quoted[QUOTE_MAX];
         return problem_set(
             p, AX_E_INVALID,
             "subject %s names no task; it must be ax.<stage>[.<priority>].<pool>.<id>",
-            task_rule_quote(subject, quoted));
+            quote_text(subject, quoted));
     }
     strcpy(t->priority, names.priority);
     strcpy(t->pool, names.pool);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text/quote.h"
 #include "task/header.h"
 #include "task/header_table.h"
 #include "task/task_headers.h"
@@ -18,10 +19,10 @@ struct submission {
 
 static ax_err refuse_schema(const char *field, const char *value, struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     return problem_set(p, AX_E_INVALID,
                        "%s: %s is not allowed; it must be ax.v1.Task, ax.v1.TaskBatch, or left out",
-                       field, task_rule_quote(value, quoted));
+                       field, quote_text(value, quoted));
 }
 
 /* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
@@ -54,7 +55,7 @@ static size_t distance(const char *a, const char *b)
 /* Names the nearest of AX's headers, or all that a producer can give. */
 static ax_err refuse_unknown(const char *name, struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     char list[256] = "";
     const char *nearest = NULL;
     size_t best = 4, used = 0;
@@ -72,10 +73,10 @@ static ax_err refuse_unknown(const char *name, struct problem *p)
     }
     if (nearest) {
         return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
-                           task_rule_quote(name, quoted), nearest);
+                           quote_text(name, quoted), nearest);
     }
     return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
-                       task_rule_quote(name, quoted), list);
+                       quote_text(name, quoted), list);
 }
 
 static ax_err take_ax_header(struct task *t, const struct task_header_value *h, struct problem *p)
@@ -89,12 +90,12 @@ static ax_err take_ax_header(struct task *t, const struct task_header_value *h, 
 
 static ax_err refuse_unreadable(const char *name, struct problem *p)
 {
-    char quoted[TASK_RULE_QUOTE_MAX];
+    char quoted[QUOTE_MAX];
     return problem_set(p, AX_E_INVALID,
                        "header %s: the value is empty, folded over several lines, or holds a NUL "
                        "byte; give it a plain "
                        "value or leave it out",
-                       task_rule_quote(name, quoted));
+                       quote_text(name, quoted));
 }
 
 static ax_err refuse_twice(const struct task_header_value *h, struct problem *p)
@@ -186,11 +187,11 @@ static ax_err check_beside_proto(void *arg, const struct task_header_value *h)
                    : refuse_schema(h->name, h->value, p);
     }
     if (header_is_ax(h->name) || strcasecmp(h->name, HDR_MSG_ID) == 0) {
-        char quoted[TASK_RULE_QUOTE_MAX];
+        char quoted[QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
                            "header %s: not allowed beside %s; in the protobuf form the message's "
                            "own fields say it",
-                           task_rule_quote(h->name, quoted), HDR_SCHEMA);
+                           quote_text(h->name, quoted), HDR_SCHEMA);
     }
     return AX_OK;
 }

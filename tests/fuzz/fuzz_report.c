@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "task/peer/instance.h"
 #include "task/peer/report.h"
 
 static void check_subject(const uint8_t *data, size_t size)
@@ -14,7 +15,7 @@ static void check_subject(const uint8_t *data, size_t size)
     memcpy(subject, data, n);
     subject[n] = '\0';
     if (report_parse_subject(subject, pool, worker))
-        CHECK(name_is_valid(pool) && report_worker_is_valid(worker));
+        CHECK(name_is_valid(pool) && instance_is_valid(worker));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

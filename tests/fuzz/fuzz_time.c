@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
-#include "base/rfc3339.h"
+#include "base/text/duration.h"
+#include "base/text/rfc3339.h"
 #include "check.h"
 
 static void check_time(const char *s)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/text/duration.h"
 #include "bus/ack.h"
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"

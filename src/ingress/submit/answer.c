@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "task/header.h"
 
 void verdict_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,

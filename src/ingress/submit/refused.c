@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "task/header.h"
 #include "task/names.h"
 

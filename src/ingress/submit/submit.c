@@ -8,7 +8,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
 #include "ingress/queue/queue.h"

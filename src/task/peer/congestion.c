@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ax/v1/groups.pb-c.h"
-#include "base/memory.h"
+#include "base/proto.h"
 
 bool congestion_parse_subject(const char *subject, const char *prefix,
                               char priority[NAME_MAX_CHARS + 1], char pool[NAME_MAX_CHARS + 1])
@@ -20,8 +20,6 @@ bool congestion_parse_subject(const char *subject, const char *prefix,
     snprintf(pool, NAME_MAX_CHARS + 1, "%s", dot + 1);
     return true;
 }
-
-static const uint8_t nothing[1]; /* protobuf-c wants a place even for no bytes */
 
 static bool take_group(char out[GROUP_MAX_BYTES + 1], const ProtobufCBinaryData *in)
 {
@@ -49,14 +47,13 @@ size_t congestion_pack_refusal(const struct congestion_refusal *r,
 
 ax_err congestion_unpack_refusal(struct congestion_refusal *r, const void *data, size_t bytes)
 {
-    bool refused;
-    ProtobufCAllocator allocator = memory_allocator(&refused);
-    Ax__V1__Refused *m = ax__v1__refused__unpack(&allocator, bytes, bytes > 0 ? data : nothing);
+    ax_err err;
+    Ax__V1__Refused *m = proto_unpack(&ax__v1__refused__descriptor, data, bytes, &err);
     if (m == NULL)
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = take_group(r->group, &m->group) ? AX_OK : AX_E_PROTOCOL;
+        return err;
+    err = take_group(r->group, &m->group) ? AX_OK : AX_E_PROTOCOL;
     r->count = m->count;
-    ax__v1__refused__free_unpacked(m, &allocator);
+    proto_free(m);
     return err;
 }
 
@@ -76,10 +73,7 @@ uint8_t *congestion_pack_occupancy(const struct congestion_occupancy *h, size_t 
         m.groups = list;
         m.n_groups = h->count;
         m.others = h->others;
-        *bytes = ax__v1__held__get_packed_size(&m);
-        buf = malloc(*bytes + 1);
-        if (buf != NULL)
-            ax__v1__held__pack(&m, buf);
+        buf = proto_pack(&m, bytes);
     }
     free(groups);
     free(list);
@@ -88,13 +82,12 @@ uint8_t *congestion_pack_occupancy(const struct congestion_occupancy *h, size_t 
 
 ax_err congestion_unpack_occupancy(struct congestion_occupancy *h, const void *data, size_t bytes)
 {
-    bool refused;
     *h = (struct congestion_occupancy){0};
-    ProtobufCAllocator allocator = memory_allocator(&refused);
-    Ax__V1__Held *m = ax__v1__held__unpack(&allocator, bytes, bytes > 0 ? data : nothing);
+    ax_err err;
+    Ax__V1__Held *m = proto_unpack(&ax__v1__held__descriptor, data, bytes, &err);
     if (m == NULL)
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = m->n_groups <= CONGESTION_GROUPS_MAX ? AX_OK : AX_E_PROTOCOL;
+        return err;
+    err = m->n_groups <= CONGESTION_GROUPS_MAX ? AX_OK : AX_E_PROTOCOL;
     if (err == AX_OK && (h->groups = calloc(m->n_groups + 1, sizeof(*h->groups))) == NULL)
         err = AX_E_NOMEM;
     for (size_t i = 0; err == AX_OK && i < m->n_groups; i++) {
@@ -104,7 +97,7 @@ ax_err congestion_unpack_occupancy(struct congestion_occupancy *h, const void *d
     }
     h->count = m->n_groups;
     h->others = m->others;
-    ax__v1__held__free_unpacked(m, &allocator);
+    proto_free(m);
     if (err != AX_OK)
         congestion_clear_occupancy(h);
     return err;

@@ -1,4 +1,4 @@
-/* The name of a process among all dispatchers, ingresses and workers. */
+/* Names of processes: dispatchers, ingresses, workers. */
 #ifndef AX_TASK_PEER_INSTANCE_H
 #define AX_TASK_PEER_INSTANCE_H
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ax/v1/lease.pb-c.h"
-#include "base/memory.h"
+#include "base/proto.h"
 #include "task/peer/instance.h"
 
 size_t lease_pack(const struct lease *l, uint8_t *buf)
@@ -27,12 +27,11 @@ ax_err lease_unpack(struct lease *l, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return AX_E_NOT_FOUND;
-    bool refused;
-    ProtobufCAllocator allocator = memory_allocator(&refused);
-    Ax__V1__Lease *m = ax__v1__lease__unpack(&allocator, bytes, data);
+    ax_err err;
+    Ax__V1__Lease *m = proto_unpack(&ax__v1__lease__descriptor, data, bytes, &err);
     if (m == NULL)
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = AX_E_PROTOCOL;
+        return err;
+    err = AX_E_PROTOCOL;
     if ((m->holder[0] == '\0' || instance_is_valid(m->holder)) && name_is_valid(m->pool) &&
         lease_ttl_is_valid(m->ttl_ms)) {
         *l = (struct lease){.epoch = m->epoch, .renewed_ns = m->renewed_ns, .ttl_ms = m->ttl_ms};
@@ -40,7 +39,7 @@ ax_err lease_unpack(struct lease *l, const void *data, size_t bytes)
         strcpy(l->pool, m->pool);
         err = AX_OK;
     }
-    ax__v1__lease__free_unpacked(m, &allocator);
+    proto_free(m);
     return err;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ax/v1/lease.pb-c.h"
-#include "base/memory.h"
+#include "base/proto.h"
 #include "task/peer/instance.h"
 #include "task/peer/lease.h"
 
@@ -23,18 +23,17 @@ ax_err presence_unpack(struct presence *p, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return AX_E_NOT_FOUND;
-    bool refused;
-    ProtobufCAllocator allocator = memory_allocator(&refused);
-    Ax__V1__Dispatcher *m = ax__v1__dispatcher__unpack(&allocator, bytes, data);
+    ax_err err;
+    Ax__V1__Dispatcher *m = proto_unpack(&ax__v1__dispatcher__descriptor, data, bytes, &err);
     if (m == NULL)
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = AX_E_PROTOCOL;
+        return err;
+    err = AX_E_PROTOCOL;
     if (instance_is_valid(m->name) && lease_ttl_is_valid(m->ttl_ms)) {
         *p = (struct presence){.leads = m->leads, .ttl_ms = m->ttl_ms, .leaving = m->leaving};
         strcpy(p->name, m->name);
         err = AX_OK;
     }
-    ax__v1__dispatcher__free_unpacked(m, &allocator);
+    proto_free(m);
     return err;
 }
 

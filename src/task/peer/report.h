@@ -1,5 +1,5 @@
-/* What a worker may tell its dispatcher on ax.worker.<pool>.<worker> (schemas/ax/v1/worker.proto),
- * as protobuf or as JSON with the same fields. Pure. */
+/* What a worker may report to its dispatcher on ax.worker.<pool>.<worker>
+ * (schemas/ax/v1/worker.proto), as protobuf or as JSON with the same fields. Pure. */
 #ifndef AX_TASK_PEER_REPORT_H
 #define AX_TASK_PEER_REPORT_H
 
@@ -9,21 +9,33 @@
 
 #include "base/error.h"
 #include "task/names.h"
+#include "task/peer/instance.h"
 
 #define WORKER_PREFIX "ax.worker."
 #define WORKER_SCHEMA "ax.v1.WorkerReport"
-#define WORKER_NAME_MAX_CHARS 64 /* [A-Za-z0-9_-]{1,64} */
+#define WORKER_NAME_MAX_CHARS INSTANCE_MAX_CHARS
 
 #define REPORT_CAPACITY_MAX 1000000
 #define REPORT_ERRORS_MAX 1000000000
 #define REPORT_MS_MAX 31536000000.0 /* a year */
 
+/* The types of fields, by kind. */
+typedef uint32_t report_WHOLE;
+typedef double report_REAL;
+
+/* X(field, here, in JSON and in ax.v1.WorkerReport; kind; most: each is 0 … most). */
+#define REPORT_TABLE(X)                                                         \
+    X(capacity, WHOLE, REPORT_CAPACITY_MAX) /* 0: it stops, and is forgotten */ \
+    X(busy, WHOLE, REPORT_CAPACITY_MAX)     /* at most capacity */              \
+    X(load, REAL, 1)                                                            \
+    X(errors, WHOLE, REPORT_ERRORS_MAX) /* since its last report */             \
+    X(p50_ms, REAL, REPORT_MS_MAX)      /* at most p99_ms */                    \
+    X(p99_ms, REAL, REPORT_MS_MAX)
+
 struct report {
-    uint32_t capacity;     /* 0 … REPORT_CAPACITY_MAX; 0: it stops, and is to be forgotten */
-    uint32_t busy;         /* 0 … capacity */
-    double load;           /* 0 … 1 */
-    uint32_t errors;       /* 0 … REPORT_ERRORS_MAX, since its last report */
-    double p50_ms, p99_ms; /* 0 … REPORT_MS_MAX, p50_ms <= p99_ms */
+#define X(field, kind, most) report_##kind field;
+    REPORT_TABLE(X)
+#undef X
 };
 
 #define REPORT_MAX_BYTES 64
@@ -36,7 +48,5 @@ ax_err report_parse(struct report *r, const char *schema, const void *data, size
 /* "ax.worker.<pool>.<worker>" taken apart. False: it is not that. */
 bool report_parse_subject(const char *subject, char pool[NAME_MAX_CHARS + 1],
                           char worker[WORKER_NAME_MAX_CHARS + 1]);
-/* [A-Za-z0-9_-]{1,64}. */
-bool report_worker_is_valid(const char *name);
 
 #endif

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "ax/v1/lease.pb-c.h"
-#include "base/memory.h"
-
-static const uint8_t nothing[1]; /* protobuf-c wants a place even for no bytes */
+#include "base/proto.h"
 
 uint8_t *unrecorded_pack(const struct unrecorded_attempt *list, size_t count, size_t *bytes)
 {
@@ -24,10 +22,7 @@ uint8_t *unrecorded_pack(const struct unrecorded_attempt *list, size_t count, si
         }
         m.attempts = places;
         m.n_attempts = count;
-        *bytes = ax__v1__acked__get_packed_size(&m);
-        buf = malloc(*bytes + 1);
-        if (buf != NULL)
-            ax__v1__acked__pack(&m, buf);
+        buf = proto_pack(&m, bytes);
     }
     free(attempts);
     free(places);
@@ -47,14 +42,13 @@ static bool take(struct unrecorded_attempt *out, const Ax__V1__AckedAttempt *in)
 ax_err unrecorded_unpack(struct unrecorded_attempt **list, size_t *count, const void *data,
                          size_t bytes)
 {
-    bool refused;
-    ProtobufCAllocator allocator = memory_allocator(&refused);
+    ax_err err;
     *list = NULL;
     *count = 0;
-    Ax__V1__Acked *m = ax__v1__acked__unpack(&allocator, bytes, bytes > 0 ? data : nothing);
+    Ax__V1__Acked *m = proto_unpack(&ax__v1__acked__descriptor, data, bytes, &err);
     if (m == NULL)
-        return refused ? AX_E_NOMEM : AX_E_PROTOCOL;
-    ax_err err = m->n_attempts <= UNRECORDED_MAX ? AX_OK : AX_E_PROTOCOL;
+        return err;
+    err = m->n_attempts <= UNRECORDED_MAX ? AX_OK : AX_E_PROTOCOL;
     if (err == AX_OK && (*list = calloc(m->n_attempts + 1, sizeof(**list))) == NULL)
         err = AX_E_NOMEM;
     for (size_t i = 0; err == AX_OK && i < m->n_attempts; i++) {
@@ -62,7 +56,7 @@ ax_err unrecorded_unpack(struct unrecorded_attempt **list, size_t *count, const 
             err = AX_E_PROTOCOL;
     }
     *count = err == AX_OK ? m->n_attempts : 0;
-    ax__v1__acked__free_unpacked(m, &allocator);
+    proto_free(m);
     if (err != AX_OK) {
         free(*list);
         *list = NULL;

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
-#include "base/rfc3339.h"
+#include "base/text/duration.h"
+#include "base/text/rfc3339.h"
 
 #define S 1000000000LL
 #define MS 1000000LL

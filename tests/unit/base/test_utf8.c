@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static void lengths(void **state)
 {

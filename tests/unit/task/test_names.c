@@ -68,7 +68,7 @@ static void bad_submit_subjects_say_what_is_wrong(void **state)
         {"ax.submit.high.email.x", "ax.submit.<priority>.<pool>"},
         {"ax.submit.high.", "pool \"\""},
         {"ax.submit..email", "priority \"\""},
-        {"ax.submit.hi gh.email", "priority \"hi?gh\""},
+        {"ax.submit.hi gh.email", "priority \"hi gh\""},
         {"ax.submit.high.caf\xc3\xa9", "pool \"caf??\""},
         {"ax.submit.high." CHARS_32 "6", "1 to 32 of A-Z a-z 0-9 _ -"},
     };

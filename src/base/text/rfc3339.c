@@ -1,7 +1,9 @@
-#include "base/rfc3339.h"
+#include "base/text/rfc3339.h"
 
 #include <stdio.h>
 #include <time.h>
+
+#include "base/text/rfc3339.h"
 
 #define NS_PER_S 1000000000LL
 

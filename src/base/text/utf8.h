@@ -1,6 +1,6 @@
 /* UTF-8 in foreign text. */
-#ifndef AX_BASE_UTF8_H
-#define AX_BASE_UTF8_H
+#ifndef AX_BASE_TEXT_UTF8_H
+#define AX_BASE_TEXT_UTF8_H
 
 #include <stddef.h>
 

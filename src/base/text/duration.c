@@ -1,8 +1,10 @@
-#include "base/duration.h"
+#include "base/text/duration.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text/duration.h"
 
 static const struct {
     const char *name;

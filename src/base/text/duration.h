@@ -1,10 +1,12 @@
 /* Durations as text: "1h30m". A parser of foreign input: strict, without locale, without overflow.
  * Pure. */
-#ifndef AX_BASE_DURATION_H
-#define AX_BASE_DURATION_H
+#ifndef AX_BASE_TEXT_DURATION_H
+#define AX_BASE_TEXT_DURATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/text/duration.h"
 
 /* Digits and unit, ms|s|m|h|d, several parts allowed in falling order ("1h30m"); "0s" allowed.
  * False: anything else (no unit, a fraction, a sign, a space), or above max_ms. */
