@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text/rfc3339.h"
-#include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "bus/stream_info.h"
 

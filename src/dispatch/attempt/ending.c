@@ -7,7 +7,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/text/rfc3339.h"
-#include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/hand_off.h"

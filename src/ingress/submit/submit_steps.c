@@ -8,7 +8,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/text/rfc3339.h"
-#include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "done/record.h"
 #include "ingress/key_index.h"
