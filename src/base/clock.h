@@ -1,4 +1,4 @@
-/* AX time (docs/design.md): the local monotonic clock plus an offset learnt from the server's
+/* AX time (docs/design/time.md): the local monotonic clock plus an offset learnt from the server's
  * timestamps.
  *
  * The host's wall clock is never read for scheduling. Two readings:

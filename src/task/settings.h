@@ -1,4 +1,4 @@
-/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/design.md). Every field is
+/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/tuning.md). Every field is
  * optional; unknown fields and values out of range are refused with the field's name. A new setting
  * is a row of the table, the place that uses it, and a row in README.md. Pure. */
 #ifndef AX_TASK_SETTINGS_H

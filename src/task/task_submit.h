@@ -4,7 +4,7 @@
 
 #include "task/task.h"
 
-/* Headers form of a submission on ax.submit.…: checks subject and every header (docs/design.md),
+/* Headers form of a submission on ax.submit.…: checks subject and every header (docs/protocol.md),
  * gives a keyed task its id and a keyless one a fresh one. Refuses (AX_E_INVALID, p names header,
  * value and what is allowed): unknown Ax-* header in any case of letters, a header of AX's given
  * twice, key of 0 or > 512 bytes, Nats-Msg-Id and Ax-Key that differ, numbers out of range, a delay

@@ -1,5 +1,5 @@
 /* The groups of a pool (Ax-Group): what each may run at a time and how often it may start, and
- * whose turn it is in each priority (docs/design.md, "Groups"). A group is here while a task of it
+ * whose turn it is in each priority (docs/design/groups.md). A group is here while a task of it
  * is held or runs, for five seconds after, and until its bucket is full again; nothing is kept of
  * those that were. Tasks that name no group take their turns as one of default weight, and have no
  * limits.

@@ -1,6 +1,6 @@
 /* What the groups of a pool hold of a queue that is full, told to ingress every 100 ms
- * (docs/design.md, "Sharing a queue"). The leader knows it, since it holds all that waits while
- * groups are there. */
+ * (docs/design/groups.md, "Sharing a full queue"). The leader knows it, since it holds all that
+ * waits while groups are there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Telling ingress what the groups of a pool hold of a queue that is full (docs/design.md, "Sharing
- * a queue"). Loop lock. */
+/* Telling ingress what the groups of a pool hold of a queue that is full (docs/design/groups.md,
+ * "Sharing a full queue"). Loop lock. */
 #ifndef AX_DISPATCH_FAIR_OCCUPANCY_H
 #define AX_DISPATCH_FAIR_OCCUPANCY_H
 

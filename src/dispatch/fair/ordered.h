@@ -1,4 +1,4 @@
-/* Order within a group (Ax-Ordered; docs/design.md, "Order within a group"): the ordered tasks of a
+/* Order within a group (Ax-Ordered; docs/design/groups.md): the ordered tasks of a
  * group in one priority run one at a time, in the order in which their queue took them, and one
  * that failed holds up those behind it until its retry is through. Loop lock. */
 #ifndef AX_DISPATCH_FAIR_ORDERED_H

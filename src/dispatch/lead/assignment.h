@@ -1,7 +1,7 @@
 /* Which dispatchers there are, and who of them should lead how many pools. Each says in the bucket
  * AX_LEASES that it is there (ax.v1.Dispatcher, renewed like a lease); free pools go to those that
  * lead fewer than their even share, and who leads more than that gives one up after the other
- * (docs/design.md). Loop lock. */
+ * (docs/design/leadership.md). Loop lock. */
 #ifndef AX_DISPATCH_LEAD_ASSIGNMENT_H
 #define AX_DISPATCH_LEAD_ASSIGNMENT_H
 

@@ -2,7 +2,7 @@
  * beginning at start. What other dispatchers record later is read when this one takes over a pool,
  * and every five seconds while there are others, so that little is left to read at a takeover. No
  * task of the pool starts before that reading has ended: until then a record may exist that the
- * view does not have (docs/design.md). Loop lock. */
+ * view does not have (docs/design/leadership.md). Loop lock. */
 #ifndef AX_DISPATCH_LEAD_CATCH_UP_H
 #define AX_DISPATCH_LEAD_CATCH_UP_H
 

@@ -1,5 +1,5 @@
 /* What this dispatcher knows of KV_AX_DONE, the bucket with the record of every finished task
- * (docs/design.md, "AX_DONE"): a Bloom filter of the ids, and where to find the record of an id
+ * (docs/design/records.md): a Bloom filter of the ids, and where to find the record of an id
  * that the filter may hold. catch_up.c fills it from the bucket; record_writer.c adds what this
  * process records itself. Loop lock. */
 #ifndef AX_DISPATCH_LEAD_DONE_VIEW_H

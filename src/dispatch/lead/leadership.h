@@ -1,13 +1,13 @@
 /* Leadership of a pool: a lease in the bucket AX_LEASES, taken, renewed and given up by
- * compare-and-set on its revision (docs/design.md). As leases by Gray and Cheriton ("Leases: an
- * efficient fault-tolerant mechanism", SOSP 1989): no clocks are compared, only durations measured,
- * each on its own machine.
+ * compare-and-set on its revision (docs/design/leadership.md). As leases by Gray and Cheriton
+ * ("Leases: an efficient fault-tolerant mechanism", SOSP 1989): no clocks are compared, only
+ * durations measured, each on its own machine.
  *
  * The leader holds its lease for ttl from the moment it *sent* the renewal; another dispatcher
  * takes it when it has seen it unchanged for ttl from the moment it *heard* of it, or when the
  * server has dropped it, which happens ttl after it was *stored*. So the old leader has stopped
  * before the new one starts, whatever the messages took, unless it sleeps in between its look at
- * the clock and its write: then the rules of docs/design.md ("order of steps") keep tasks safe.
+ * the clock and its write: then the rules of docs/design/attempts.md keep tasks safe.
  *
  * What is heard on $KV.AX_LEASES.> is a hint (refused writes are heard as well); what is stored
  * decides. Loop lock. */

@@ -1,5 +1,5 @@
 /* Demand: the pull requests of a pool's workers, as heard on $JS.API.CONSUMER.MSG.NEXT
- * (docs/design.md).
+ * (docs/design/dispatching.md).
  *
  * nats-server keeps waiting pulls in a queue, gives the next message to the first of them and moves
  * it to the end while it wants more (consumer.go, waitQueue.pop). This is the same queue, fed with

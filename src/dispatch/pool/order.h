@@ -1,5 +1,5 @@
-/* Which priority is next: strictly by rank, with a share kept for the lower ones (docs/design.md).
- * Loop lock. */
+/* Which priority is next: strictly by rank, with a share kept for the lower ones
+ * (docs/design/dispatching.md). Loop lock. */
 #ifndef AX_DISPATCH_POOL_ORDER_H
 #define AX_DISPATCH_POOL_ORDER_H
 

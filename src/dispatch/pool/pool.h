@@ -1,7 +1,7 @@
 /* A pool: a class of workers with its settings, its token bucket, its demand, one queue per
  * priority, and the runs in flight. pool_pump is the scheduler: it hands over while there is
  * demand, a token and a task, strictly by rank with a share kept for the lower ones
- * (docs/design.md). Loop lock. */
+ * (docs/design/dispatching.md). Loop lock. */
 #ifndef AX_DISPATCH_POOL_POOL_H
 #define AX_DISPATCH_POOL_POOL_H
 

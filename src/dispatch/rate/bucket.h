@@ -13,7 +13,8 @@ struct bucket {
     int64_t last_ns;   /* monotonic time of the last refill */
 };
 
-/* Starts empty (a new leader starts with an empty bucket, docs/design.md). rate_per_s >= 0, burst
+/* Starts empty (a new leader starts with an empty bucket, docs/design/dispatching.md). rate_per_s
+ * >= 0, burst
  * >= 1. */
 void bucket_init(struct bucket *b, double rate_per_s, double burst, int64_t now_ns);
 /* Changes rate and burst; what has been saved up so far is kept, at most the new burst. */

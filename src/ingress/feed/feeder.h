@@ -1,7 +1,7 @@
 /* Brings tasks from AX_LATER (due) or AX_SPILL back into the queue of their priority, oldest first
- * (docs/design.md). One per priority and source, so that a full queue holds up its own tasks only.
- * Shared by all ingress instances through one durable consumer. Never freed (puller.h says why).
- * Lock held in every call. */
+ * (docs/design/submitting.md). One per priority and source, so that a full queue holds up its own
+ * tasks only. Shared by all ingress instances through one durable consumer. Never freed (puller.h
+ * says why). Lock held in every call. */
 #ifndef AX_INGRESS_FEED_FEEDER_H
 #define AX_INGRESS_FEED_FEEDER_H
 

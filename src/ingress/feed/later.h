@@ -1,5 +1,5 @@
-/* The soft bound of AX_LATER: a server-side limit would make schedules vanish (docs/design.md), so
- * ingress counts. */
+/* The soft bound of AX_LATER: a server-side limit would make schedules vanish
+ * (docs/design/submitting.md), so ingress counts. */
 #ifndef AX_INGRESS_FEED_LATER_H
 #define AX_INGRESS_FEED_LATER_H
 

@@ -1,7 +1,7 @@
-/* Who may put how much into a queue while it is full (docs/design.md, "Sharing a queue"). Nothing
- * is reckoned, asked or kept while no queue is full. Counts come from the pools' leaders
- * (ax.held.>) every 100 ms, refusals from all ingress instances (ax.refused.>); without fresh
- * counts of a pool its groups are not limited. Lock held in every call. */
+/* Who may put how much into a queue while it is full (docs/design/groups.md, "Sharing a full
+ * queue"). Nothing is reckoned, asked or kept while no queue is full. Counts come from the pools'
+ * leaders (ax.held.>) every 100 ms, refusals from all ingress instances (ax.refused.>); without
+ * fresh counts of a pool its groups are not limited. Lock held in every call. */
 #ifndef AX_INGRESS_QUEUE_SHARES_H
 #define AX_INGRESS_QUEUE_SHARES_H
 

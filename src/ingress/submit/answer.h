@@ -1,5 +1,5 @@
 /* What became of a submission, and telling its producer: JSON in the shape of a JetStream PubAck
- * (docs/design.md). */
+ * (docs/design/submitting.md). */
 #ifndef AX_INGRESS_SUBMIT_ANSWER_H
 #define AX_INGRESS_SUBMIT_ANSWER_H
 

@@ -1,5 +1,5 @@
 /* The dead letter of a submission that could not be taken and had no reply subject: never to
- * nowhere (docs/design.md). */
+ * nowhere (docs/design/submitting.md). */
 #ifndef AX_INGRESS_SUBMIT_REFUSED_H
 #define AX_INGRESS_SUBMIT_REFUSED_H
 

@@ -1,5 +1,5 @@
 /* One submission, from message to answer: a small state machine, each step an asynchronous question
- * to JetStream (docs/design.md). Lock held in every call. */
+ * to JetStream (docs/design/submitting.md). Lock held in every call. */
 #ifndef AX_INGRESS_SUBMIT_SUBMIT_H
 #define AX_INGRESS_SUBMIT_SUBMIT_H
 

@@ -1,7 +1,7 @@
 /* What ingress and dispatch publish while a queue is full, so that groups share it
- * (docs/design.md): ingress says that it refused tasks of a group, the pool's leader how many tasks
- * of each group the queue holds. Hints, published plainly: without them a queue is first come,
- * first served. Parsers of foreign input. Pure. */
+ * (docs/design/groups.md): ingress says that it refused tasks of a group, the pool's leader how
+ * many tasks of each group the queue holds. Hints, published plainly: without them a queue is first
+ * come, first served. Parsers of foreign input. Pure. */
 #ifndef AX_TASK_PEER_CONGESTION_H
 #define AX_TASK_PEER_CONGESTION_H
 

@@ -1,6 +1,6 @@
 /* Acks that a dispatcher heard and could not record before it lost the pool, told to whoever leads
- * next (docs/design.md, "Leadership"). A hint, published plainly: without it a task whose hand-off
- * AX_WORK has forgotten runs again. Parser of foreign input. Pure. */
+ * next (docs/design/acks.md, "Unrecorded acks"). A hint, published plainly: without it a task whose
+ * hand-off AX_WORK has forgotten runs again. Parser of foreign input. Pure. */
 #ifndef AX_TASK_PEER_UNRECORDED_H
 #define AX_TASK_PEER_UNRECORDED_H
 
