@@ -69,6 +69,17 @@ const struct unrecorded_ack *acks_find_unrecorded(const struct pool *p, const ch
     return fresh ? u : NULL;
 }
 
+bool acks_news_of_unrecorded(const struct attempt *a, struct attempt_news *news)
+{
+    const struct unrecorded_ack *u = acks_find_unrecorded(a->pool, a->task.id);
+    if (u == NULL)
+        return false;
+    news->end = END_DONE;
+    news->attempt = u->attempt;
+    news->fence = u->work_seq;
+    return true;
+}
+
 /* ---- rule 5: acks of superseded attempts ---- */
 
 static void on_honoured(void *arg, const struct answer *answer)

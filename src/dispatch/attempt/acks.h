@@ -64,6 +64,9 @@ bool acks_are_pending(const struct attempt *a);
  * Borrowed. */
 const struct unrecorded_ack *acks_find_unrecorded(const struct pool *p, const char *id);
 
+/* If there is one, *news says that the attempt is done as that ack says. False: there is none. */
+bool acks_news_of_unrecorded(const struct attempt *a, struct attempt_news *news);
+
 /* Actions of attempt_moves.h. acks_supersede's news may be NULL. */
 void acks_keep_pending(struct attempt *a, const struct attempt_news *news);
 void acks_take_pending(struct attempt *a, const struct attempt_news *news);

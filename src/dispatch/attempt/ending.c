@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
+#include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
@@ -147,7 +148,9 @@ static void on_content(struct attempt *a, ax_err err, const struct stored_msg *f
         snprintf(t.priority, sizeof(t.priority), "%s", a->queue->priority);
         snprintf(t.pool, sizeof(t.pool), "%s", a->pool->name);
         snprintf(t.id, sizeof(t.id), "%s", a->task.id);
-        attempt_on(a, ATTEMPT_ON_CONTENT, &(struct attempt_news){.task = &t});
+        struct attempt_news news = {.task = &t, .delay_ms = -1};
+        acks_news_of_unrecorded(a, &news);
+        attempt_on(a, ATTEMPT_ON_CONTENT, &news);
     } else {
         no_answer(a, ax_err_text(err));
     }

@@ -224,14 +224,10 @@ void hand_off_catch_up(struct attempt *a, const struct attempt_news *news)
 static void on_no_record(struct attempt *a)
 {
     struct pool *p = a->pool;
-    const struct unrecorded_ack *ack = acks_find_unrecorded(p, a->task.id);
-    struct attempt_news news = {.end = END_DONE, .delay_ms = -1};
-    if (ack != NULL) {
-        news.attempt = ack->attempt;
-        news.fence = ack->work_seq;
-    } else if (filter_check(p->dispatch->done.filter, a->task.id, strlen(a->task.id))) {
+    struct attempt_news news = {.delay_ms = -1};
+    if (!acks_news_of_unrecorded(a, &news) &&
+        filter_check(p->dispatch->done.filter, a->task.id, strlen(a->task.id)))
         filter_was_false(p->dispatch->done.filter);
-    }
     attempt_on(a, ATTEMPT_ON_RECORD_NONE, &news);
 }
 

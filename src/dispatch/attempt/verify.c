@@ -105,6 +105,7 @@ void verify_lose(struct attempt *a, const struct attempt_news *news)
     struct pool *p = a->pool;
     attempt_uncount(a);
     attempt_set_work(a, 0);
+    a->lease.redelivered = true; /* looked up again before it starts anew */
     FAULT("lose.nak.before");
     ack_send_nak(p->dispatch->wire, a->lease.subject, 0);
     FAULT_SENT("lose.nak.after", p->dispatch->wire);

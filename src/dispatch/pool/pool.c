@@ -168,15 +168,15 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
     bool informed = now - p->consumer.told_ns < INFO_EVERY_NS;
     HASH_ITER(by_seq, q->attempts, r, tmp) {
         bool overdue = now - r->lease.renewed_ns > p->consumer.ack_wait_ns + MARGIN_NS;
-        bool may_verify = r->state == ATTEMPT_RUNNING || r->state == ATTEMPT_LEFT;
-        if (r->state == ATTEMPT_LOST)
-            q->expired_leases++;
-        else if (r->state == ATTEMPT_RUNNING && informed &&
-                 r->hand_off.seq > p->consumer.delivered_seq &&
-                 now - r->lease.renewed_ns >= every_ns)
+        bool may_verify = r->state == ATTEMPT_RUNNING || r->state == ATTEMPT_LEFT ||
+                          r->state == ATTEMPT_LOST;
+        if (r->state == ATTEMPT_RUNNING && informed &&
+            r->hand_off.seq > p->consumer.delivered_seq && now - r->lease.renewed_ns >= every_ns)
             attempt_renew(r);
         else if (may_verify && overdue)
             tend_overdue(r, now);
+        else if (r->state == ATTEMPT_LOST)
+            q->expired_leases++;
     }
 }
 
