@@ -33,9 +33,7 @@ EXCEPTIONS = {
         "blocking, for the commands of ax",
 }
 
-PENDING = {
-    "src/dispatch/attempt/record_writer.c",
-}
+PENDING = set()
 
 
 def calls(source):

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/random.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "done/record_learn.h"
@@ -166,11 +166,9 @@ static struct open_batch *open_batch(struct pool *p)
 {
     if (p->batch_writer == NULL) {
         struct batch_writer *g = calloc(1, sizeof(*g));
-        if (g == NULL ||
-            getrandom(&g->writer, sizeof(g->writer), 0) != (ssize_t)sizeof(g->writer)) {
-            free(g);
+        if (g == NULL)
             return NULL;
-        }
+        g->writer = random_u64();
         p->batch_writer = g;
     }
     if (p->batch_writer->open == NULL) {
