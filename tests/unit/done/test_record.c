@@ -8,6 +8,15 @@
 
 #include "done/record.h"
 
+static struct record pack_and_unpack(const struct record *r, uint8_t buf[RECORD_MAX_BYTES])
+{
+    struct record back;
+    size_t bytes = record_pack(r, buf, RECORD_MAX_BYTES);
+    assert_true(bytes > 0);
+    assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
+    return back;
+}
+
 static void record_comes_back_as_packed(void **state)
 {
     (void)state;
@@ -17,15 +26,14 @@ static void record_comes_back_as_packed(void **state)
                              .fence = 12345678901234567890u,
                              .finished_ns = 1896080400000000001};
     uint8_t buf[RECORD_MAX_BYTES];
-    struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof(buf));
-    assert_true(bytes > 0);
-    assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
+    struct record back = pack_and_unpack(&r, buf);
     assert_int_equal(back.state, RECORD_DONE);
     assert_string_equal(back.pool, "email");
     assert_int_equal(back.attempt, 3);
     assert_true(back.fence == r.fence);
     assert_int_equal(back.finished_ns, r.finished_ns);
+    size_t bytes = record_pack(&r, buf, sizeof(buf));
+    assert_int_equal(record_pack(&r, buf, bytes), bytes);
     assert_int_equal(record_pack(&r, buf, bytes - 1), 0);
 }
 
@@ -38,10 +46,7 @@ static void longest_record_fits(void **state)
                        .finished_ns = INT64_MIN};
     memset(r.pool, 'p', NAME_MAX_CHARS);
     uint8_t buf[RECORD_MAX_BYTES];
-    struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof(buf));
-    assert_true(bytes > 0);
-    assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
+    struct record back = pack_and_unpack(&r, buf);
     assert_int_equal(back.state, RECORD_CANCELLED);
     assert_string_equal(back.pool, r.pool);
 }
@@ -57,10 +62,7 @@ static void firing_names_its_task(void **state)
     memset(r.priority, 'q', NAME_MAX_CHARS);
     memset(r.task, 'a', TASK_ID_CHARS);
     uint8_t buf[RECORD_MAX_BYTES];
-    struct record back;
-    size_t bytes = record_pack(&r, buf, sizeof(buf));
-    assert_true(bytes > 0);
-    assert_int_equal(record_unpack(&back, buf, bytes), AX_OK);
+    struct record back = pack_and_unpack(&r, buf);
     assert_int_equal(back.state, RECORD_FIRED);
     assert_string_equal(back.task, r.task);
     assert_string_equal(back.priority, r.priority);
