@@ -1,4 +1,4 @@
-/* ax-dispatch: hands tasks to workers and follows each one to its receipt. */
+/* ax-dispatch: hands tasks to workers and follows each one to its ack. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

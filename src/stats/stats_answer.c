@@ -145,7 +145,7 @@ void stats_answer_send(struct wire *w, const char *reply, json_t *answer)
 {
     char *text = answer != NULL ? json_dumps(answer, JSON_COMPACT) : NULL;
     if (text == NULL)
-        log_error("out of memory, figures not told", NULL);
+        log_error("out of memory, stats query not answered", NULL);
     else
         wire_publish_text(w, reply, text);
     free(text);

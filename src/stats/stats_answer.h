@@ -1,6 +1,6 @@
 /* An answer on ax.figures (docs/protocol.md, "Stats"): its fields, one row each. A row makes the
  * member of the struct, the JSON that a daemon writes from it and what the command line reads back
- * into it. To tell one more figure, add a row here, let the daemon set the member and describe it
+ * into it. To answer one more number, add a row here, let the daemon set the member and describe it
  * in docs/protocol.md. What the last minutes were is counted by series: a row there is a series of
  * the daemon's history too (stats/history.h).
  *

@@ -126,7 +126,7 @@ void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, in
                       int64_t now_ns)
 {
     if (undelivered > 0 && waiting > 0)
-        return; /* the server is just bringing the two together: neither figure holds */
+        return; /* the server is just bringing the two together: neither number holds */
     d->undelivered = undelivered;
     while (d->count > waiting)
         drop(d, d->head);

@@ -1,8 +1,8 @@
-/* The figures of a pool: what waits, how busy its workers are, how many attempts time out, how long
+/* The stats of a pool: what waits, how busy its workers are, how many attempts time out, how long
  * they take; as gauges for /metrics, and for who asks on ax.figures with what they were over the
  * last minutes. Only the leader of a pool can tell them: elsewhere the gauges are hidden. Once a
  * second, from what is known anyway; nothing here is on the road of a task but two clock readings
- * for each receipt. Loop lock. */
+ * for each ack. Loop lock. */
 #ifndef AX_DISPATCH_POOL_POOL_STATS_H
 #define AX_DISPATCH_POOL_POOL_STATS_H
 
@@ -32,7 +32,7 @@ enum {
 
 struct past {
     struct history history;
-    /* of an attempt: hand-off to receipt; the longest time without a word from its worker */
+    /* of an attempt: hand-off to ack; the longest time without a word from its worker */
     struct window run, silence;
     double busy; /* sum of what was seen once a second */
     /* seconds, counted: workers there; tasks waited; held back by the bucket, max_ack_pending,
@@ -67,7 +67,7 @@ void pool_stats_begin(struct pool *p);
 void pool_stats_end(struct pool *p);
 /* Once a second while it is ready. */
 void pool_stats_tick(struct pool *p);
-/* A receipt of a running attempt, or an in-progress; of a superseded one. */
+/* An ack of a running attempt, or an in-progress; of a superseded one. */
 void pool_stats_heard(struct attempt *r, enum ack_kind kind);
 void pool_stats_heard_late(struct pool *p, const struct superseded_ack *l);
 /* A dead letter of r was written. */

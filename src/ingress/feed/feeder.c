@@ -149,7 +149,7 @@ static void on_acked(void *arg, const struct answer *a)
     if (a->err == AX_E_TIMEOUT && ++h->acks < ACK_TRIES)
         ack_source(h);
     else
-        drop(f, h); /* not heard: it comes again and finds its task in the queue, or done */
+        drop(f, h); /* not heard: it is redelivered and finds its task in the queue, or done */
 }
 
 /* The server's word is waited for: an ack that got lost would bring the task once more. Not in any
@@ -317,7 +317,7 @@ static ax_err publish(struct feeder *f, struct held *h)
     bool reserved = err == AX_OK;
     if (err == AX_OK)
         err = task_to_msg(&t, subject, reply, &out);
-    /* The id is for the message that comes again, its ack unheard, when its task has failed for
+    /* The id is for the message that is redelivered, its ack unheard, when its task has failed for
      * good meanwhile. */
     ack_parse_subject(natsMsg_GetReply(h->msg), &source);
     snprintf(id, sizeof(id), "%s.%s.%" PRIu64 ".%" PRId64 ".fed", h->id, f->source,

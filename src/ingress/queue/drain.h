@@ -16,7 +16,7 @@ struct drain {
     int64_t sample_ns; /* monotonic; 0: none yet */
     int64_t moved_ns;  /* when the count was last seen to rise */
     double per_s;      /* smoothed; < 0: not measured */
-    /* busy answers given since the last sample, each somebody who will come again */
+    /* busy answers since the last sample: each is a producer that will try again */
     uint32_t refused;
 };
 

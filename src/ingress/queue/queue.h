@@ -49,7 +49,7 @@ void queues_close(struct ingress *ing);
 /* Messages the feeders hold. */
 int queues_in_flight(const struct ingress *ing);
 
-/* The queue refused a task: when to come again. Sees to it that the measurement is fresh. */
+/* The queue refused a task: when the producer should try again. Keeps the measurement fresh. */
 int64_t queue_hint_ms(struct queue *l);
 /* The same for a group that room is being made for: soon, unless nothing leaves the queue at
  * all. */
