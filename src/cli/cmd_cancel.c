@@ -7,8 +7,8 @@
 #include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/find.h"
 #include "cli/output.h"
+#include "cli/streams/find.h"
 
 #define CANCEL_WAIT_MS 15000
 

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 #include "done/record.h"
 #include "task/cron.h"
 #include "task/names.h"

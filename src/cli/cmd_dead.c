@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 #include "task/names.h"
 #include "task/task.h"
 #include "task/task_stored.h"

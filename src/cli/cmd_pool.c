@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/pool.h"
-#include "cli/stats_query.h"
-#include "cli/stored.h"
+#include "cli/streams/pool.h"
+#include "cli/streams/stats_query.h"
+#include "cli/streams/stored.h"
 #include "task/names.h"
 #include "task/settings.h"
 

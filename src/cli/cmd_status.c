@@ -6,9 +6,9 @@
 #include "base/text/rfc3339.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/find.h"
 #include "cli/output.h"
-#include "cli/overview.h"
+#include "cli/streams/find.h"
+#include "cli/streams/overview.h"
 
 static void print_when(const char *what, int64_t ns)
 {

@@ -234,10 +234,10 @@ def check_answers():
     reasons = re.findall(r'X\(REFUSED_[A-Z_]+, "([a-z_]+)"\)', ingress)
     line = re.search(r"\| `ax_ingress_refused_total` .*", docs["docs/operating.md"])[0]
     same("reason of refusal", reasons, "docs/operating.md", re.findall(r"`([a-z_]+)`", line.split("not taken:")[1]))
-    texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/find.c"), re.S)[1]
+    texts = re.search(r"texts\[\] = \{(.*?)\}", read("src/cli/streams/find.c"), re.S)[1]
     line = re.search(r"States: (.*?)\.", one_line(section("docs/cli.md", "ax status")))[1]
     same("state", re.findall(r'"([a-z]+)"', texts), "docs/cli.md, ax status", re.findall(r"`([a-z]+)`", line))
-    for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work/work_job.c"), re.S)[1]):
+    for name in re.findall(r'"(AX_[A-Z]+)"', re.search(r"variables\[\] = \{(.*?)\}", read("src/cli/work/job.c"), re.S)[1]):
         if name not in section("docs/cli.md", "ax work"):
             failures.append(f"variable {name} of ax work is not documented in docs/cli.md")
     # Every text of a refusal that begins with a word of its own.

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "bus/provision/provision.h"
-#include "cli/pool.h"
-#include "cli/stats_query.h"
+#include "cli/streams/pool.h"
+#include "cli/streams/stats_query.h"
 #include "task/peer/instance.h"
 
 enum severity {

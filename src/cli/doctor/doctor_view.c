@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bus/stream_info.h"
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 #include "task/peer/presence.h"
 
 #define TOLD_WAIT_MS 2500

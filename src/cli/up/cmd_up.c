@@ -23,7 +23,7 @@
 #include "bus/provision/provision.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/pool.h"
+#include "cli/streams/pool.h"
 #include "cli/up/up.h"
 #include "stats/http.h"
 

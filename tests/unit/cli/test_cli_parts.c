@@ -1,4 +1,4 @@
-/* Parts of the command line that need no server: times as printed, ingress's answers, receipts,
+/* Parts of the command line that need no server: times as printed, ingress's answers, acks,
  * jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,9 @@
 
 #include "base/clock.h"
 #include "cli/output.h"
-#include "cli/submit.h"
-#include "cli/work/work.h"
+#include "cli/submit/submit.h"
+#include "cli/work/job.h"
+#include "cli/work/pulls.h"
 
 static void durations_read_well(void **state)
 {
@@ -134,25 +135,23 @@ static struct job *start(const char *body, size_t bytes, const char *command)
     return j;
 }
 
-/* Runs to the end, as the loop of `ax work` does; the receipt in buf. */
+/* Runs to the end, as the loop of `ax work` does; the ack in buf. */
 static const char *run(struct job *j, char buf[300])
 {
     int status = 0;
     while (!job_ended(j, &status)) {
         struct pollfd fds[] = {{.fd = j->in_fd, .events = POLLOUT},
-                               {.fd = j->err_fd, .events = POLLIN}};
+                               {.fd = j->err.fd, .events = POLLIN}};
         poll(fds, 2, 10);
         job_write(j);
         job_read(j);
     }
-    const char *receipt = job_receipt(j, status, buf, 300);
-    if (receipt != buf)
-        strcpy(buf, receipt);
+    job_ack(j, job_verdict(status), buf, 300);
     job_free(j);
     return buf;
 }
 
-static void exit_codes_become_receipts(void **state)
+static void exit_codes_become_acks(void **state)
 {
     (void)state;
     char buf[300];
@@ -259,11 +258,11 @@ static void pulls_are_counted_off(void **state)
     assert_int_equal(p.asked, 3);
     /* The server says what is left of a request, whatever we believed. */
     natsMsg *msg = status_message("408", "2", "Request Timeout");
-    pulls_status(&p, 1, msg);
+    assert_false(pulls_status(&p, 1, msg));
     natsMsg_Destroy(msg);
     assert_int_equal(p.asked, 1);
     assert_int_equal(p.open_count, 1);
-    assert_false(p.missing);
+    assert_false(p.suspended);
     pulls_got(&p);
     pulls_got(&p);
     assert_int_equal(p.open_count, 0);
@@ -278,9 +277,9 @@ static void a_deleted_consumer_stops_the_pulls(void **state)
     struct pulls p = {0};
     add_pull(&p, 1, 3);
     natsMsg *msg = status_message("409", NULL, "Consumer Deleted");
-    pulls_status(&p, 1, msg);
+    assert_true(pulls_status(&p, 1, msg));
     natsMsg_Destroy(msg);
-    assert_true(p.missing);
+    assert_true(p.suspended);
     assert_int_equal(p.asked, 0);
     assert_true(p.not_before_ms > 0);
 }
@@ -309,7 +308,7 @@ int main(void)
         cmocka_unit_test(json_text_takes_any_bytes),
         cmocka_unit_test(answers_are_told_apart),
         cmocka_unit_test(submissions_carry_their_headers),
-        cmocka_unit_test(exit_codes_become_receipts),
+        cmocka_unit_test(exit_codes_become_acks),
         cmocka_unit_test(the_environment_names_the_task),
         cmocka_unit_test(the_body_reaches_stdin_whole),
         cmocka_unit_test(a_stopped_command_ends_with_its_children),

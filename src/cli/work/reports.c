@@ -1,10 +1,12 @@
+#include "cli/work/reports.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/work/work.h"
+#include "task/peer/report.h"
 
 #define EVERY_MS 5000
 #define SOONEST_MS 1000 /* after the last one, however often it becomes idle and busy */
@@ -18,7 +20,7 @@ void reports_init(struct reports *r, natsConnection *nc, const char *pool, const
 void reports_ended(struct reports *r, bool ok, int64_t took_ms)
 {
     if (ok)
-        r->times_ms[r->finished++ % REPORT_TIMES_MAX] = took_ms;
+        r->times_ms[r->finished++ % REPORTS_TIMES_MAX] = took_ms;
     else
         r->errors++;
 }
@@ -31,7 +33,7 @@ static int by_length(const void *a, const void *b)
 
 static void put_times(struct reports *r, struct report *out)
 {
-    size_t n = r->finished < REPORT_TIMES_MAX ? (size_t)r->finished : REPORT_TIMES_MAX;
+    size_t n = r->finished < REPORTS_TIMES_MAX ? (size_t)r->finished : REPORTS_TIMES_MAX;
     if (n == 0)
         return;
     qsort(r->times_ms, n, sizeof(r->times_ms[0]), by_length);
@@ -74,7 +76,7 @@ int64_t reports_due_ms(const struct reports *r)
     return r->due_ms;
 }
 
-/* "some avg10=1.23 avg60=…": per cent. -1: not told. */
+/* "some avg10=1.23 avg60=…": per cent. -1: the kernel has none. */
 static double pressure(const char *path)
 {
     double percent = -1;

@@ -1,6 +1,6 @@
 /* Making submissions and reading ingress's answers (docs/design.md, "Submitting"). */
-#ifndef AX_CLI_SUBMIT_H
-#define AX_CLI_SUBMIT_H
+#ifndef AX_CLI_SUBMIT_SUBMIT_H
+#define AX_CLI_SUBMIT_SUBMIT_H
 
 #include <nats/nats.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Messages that JetStream holds, read through the stream's leader (never a stale replica).
  * Blocking. */
-#ifndef AX_CLI_STORED_H
-#define AX_CLI_STORED_H
+#ifndef AX_CLI_STREAMS_STORED_H
+#define AX_CLI_STREAMS_STORED_H
 
 #include <nats/nats.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Records of finished tasks that stand in pages (done/record.h): ingress has an index of them,
  * without it every page is read. Blocking. */
-#ifndef AX_CLI_RECORDED_H
-#define AX_CLI_RECORDED_H
+#ifndef AX_CLI_STREAMS_RECORDED_H
+#define AX_CLI_STREAMS_RECORDED_H
 
 #include <nats/nats.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "cli/submit.h"
+#include "cli/submit/submit.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "base/text/duration.h"
 #include "bus/pipeline.h"
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 
 #define RETRY_AFTER_DEFAULT_MS 250
 #define RETRY_AFTER_MAX_MS 60000

@@ -1,3 +1,5 @@
+#include "cli/work/job.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,57 +13,30 @@
 
 #include "base/clock.h"
 #include "bus/ack.h"
-#include "cli/work/work.h"
+#include "cli/environment.h"
 #include "task/task.h"
 #include "task/task_stored.h"
 
 #define EXIT_NAK 75  /* EX_TEMPFAIL */
 #define EXIT_TERM 65 /* EX_DATAERR */
 
-extern char **environ;
-
+/* The variables of the task, in the order of task_environment's values. */
 static const char *const variables[] = {"AX_TASK",  "AX_KEY",      "AX_ATTEMPT",
                                         "AX_FENCE", "AX_PRIORITY", "AX_POOL"};
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
-static bool is_ours(const char *entry)
-{
-    for (size_t i = 0; i < VARIABLES; i++) {
-        size_t n = strlen(variables[i]);
-        if (strncmp(entry, variables[i], n) == 0 && entry[n] == '=')
-            return true;
-    }
-    return false;
-}
-
-/* Our environment with the task's variables; one block, one free. NULL: out of memory. */
-static char **build_environment(const struct task *t, uint64_t fence)
+/* The caller frees it. NULL: out of memory. */
+static char **task_environment(const struct task *t, uint64_t fence)
 {
     char attempt[16], token[24];
     snprintf(attempt, sizeof(attempt), "%" PRIu32, t->attempt);
     snprintf(token, sizeof(token), "%" PRIu64, fence);
-    const char *values[VARIABLES] = {t->id, t->key ? t->key : "", attempt,
-                                     token, t->priority,          t->pool};
-    size_t count = 0, chars = 0;
-    for (char **e = environ; *e; e++)
-        count++;
+    const char *values[VARIABLES] = {
+        t->id, t->key != NULL ? t->key : "", attempt, token, t->priority, t->pool};
+    struct environment_variable list[VARIABLES];
     for (size_t i = 0; i < VARIABLES; i++)
-        chars += strlen(variables[i]) + strlen(values[i]) + 2;
-    char **block = malloc((count + VARIABLES + 1) * sizeof(*block) + chars);
-    if (!block)
-        return NULL;
-    size_t k = 0;
-    for (char **e = environ; *e; e++) {
-        if (!is_ours(*e))
-            block[k++] = *e;
-    }
-    char *text = (char *)(block + count + VARIABLES + 1);
-    for (size_t i = 0; i < VARIABLES; i++) {
-        block[k++] = text;
-        text += sprintf(text, "%s=%s", variables[i], values[i]) + 1;
-    }
-    block[k] = NULL;
-    return block;
+        list[i] = (struct environment_variable){variables[i], values[i]};
+    return environment_with(list, VARIABLES);
 }
 
 /* In the child: only what may be called between fork and exec of a process with threads. */
@@ -85,53 +60,67 @@ static void become_command(const char *command, char **environment, int in_fd, i
     _exit(EXIT_NAK);
 }
 
+static void close_both(int fds[2])
+{
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static bool open_pipes(int in[2], int err[2])
+{
+    if (pipe2(in, O_CLOEXEC))
+        return false;
+    if (pipe2(err, O_CLOEXEC) == 0)
+        return true;
+    close_both(in);
+    return false;
+}
+
 static bool launch(struct job *j, const char *command, char **environment)
 {
     int in[2], err[2];
-    if (pipe2(in, O_CLOEXEC))
+    if (!open_pipes(in, err))
         return false;
-    if (pipe2(err, O_CLOEXEC)) {
-        close(in[0]);
-        close(in[1]);
-        return false;
-    }
     pid_t parent = getpid();
     j->pid = fork();
     if (j->pid == 0)
         become_command(command, environment, in[0], err[1], parent);
-    close(in[0]);
-    close(err[1]);
     if (j->pid < 0) {
-        close(in[1]);
-        close(err[0]);
+        close_both(in);
+        close_both(err);
         return false;
     }
+    close(in[0]);
+    close(err[1]);
     setpgid(j->pid, j->pid);
     fcntl(in[1], F_SETFL, O_NONBLOCK);
     fcntl(err[0], F_SETFL, O_NONBLOCK);
     j->in_fd = in[1];
-    j->err_fd = err[0];
+    j->err.fd = err[0];
     return true;
+}
+
+static bool start_task(struct job *j, natsMsg *msg, const char *command)
+{
+    struct task t = {0};
+    struct ack_subject ack;
+    bool started = false;
+    if (natsMsg_GetReply(msg) != NULL && ack_parse_subject(natsMsg_GetReply(msg), &ack) &&
+        task_stored_read(&t, msg, NULL) == AX_OK) {
+        snprintf(j->id, sizeof(j->id), "%s", t.id);
+        j->fence = ack.stream_seq;
+        char **environment = task_environment(&t, ack.stream_seq);
+        started = environment != NULL && launch(j, command, environment);
+        free(environment);
+    }
+    task_clear(&t);
+    return started;
 }
 
 struct job *job_start(natsMsg *msg, const char *command)
 {
-    struct task t = {0};
-    struct ack_subject ack;
     struct job *j = calloc(1, sizeof(*j));
-    char **environment = NULL;
-    bool started = false;
-    if (j && natsMsg_GetReply(msg) && ack_parse_subject(natsMsg_GetReply(msg), &ack) &&
-        task_stored_read(&t, msg, NULL) == AX_OK) {
-        snprintf(j->id, sizeof(j->id), "%s", t.id);
-        j->fence = ack.stream_seq;
-        j->in_fd = j->err_fd = -1;
-        environment = build_environment(&t, ack.stream_seq);
-        started = environment && launch(j, command, environment);
-    }
-    task_clear(&t);
-    free(environment);
-    if (!started) {
+    if (j == NULL || !start_task(j, msg, command)) {
         free(j);
         return NULL;
     }
@@ -152,7 +141,7 @@ void job_write(struct job *j)
         if (n < 0 && errno == EAGAIN)
             return;
         j->written += n > 0 ? (int)n : 0;
-        /* All of it, or the command does not want it: its right. */
+        /* The whole body is written, or the command has closed its stdin. */
         if (n < 0 || j->written == bytes) {
             close(j->in_fd);
             j->in_fd = -1;
@@ -160,36 +149,36 @@ void job_write(struct job *j)
     }
 }
 
-static void keep_line(struct job *j, const char *text, ssize_t n)
+static void keep_lines(struct job_stderr *e, const char *text, ssize_t n)
 {
     for (ssize_t i = 0; i < n; i++) {
         if (text[i] != '\n') {
-            if (j->line_chars < JOB_LINE_MAX - 1)
-                j->line[j->line_chars++] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+            if (e->chars < JOB_LINE_MAX - 1)
+                e->line[e->chars++] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
             continue;
         }
-        j->line[j->line_chars] = '\0';
-        if (j->line_chars)
-            memcpy(j->last_line, j->line, sizeof(j->line));
-        j->line_chars = 0;
+        e->line[e->chars] = '\0';
+        if (e->chars > 0)
+            memcpy(e->last_line, e->line, sizeof(e->line));
+        e->chars = 0;
     }
 }
 
 void job_read(struct job *j)
 {
     char buf[4096];
-    while (j->err_fd >= 0) {
-        ssize_t n = read(j->err_fd, buf, sizeof(buf));
+    while (j->err.fd >= 0) {
+        ssize_t n = read(j->err.fd, buf, sizeof(buf));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            close(j->err_fd);
-            j->err_fd = -1;
+            close(j->err.fd);
+            j->err.fd = -1;
             return;
         }
-        keep_line(j, buf, n);
+        keep_lines(&j->err, buf, n);
         fwrite(buf, 1, (size_t)n, stderr);
     }
 }
@@ -213,10 +202,10 @@ bool job_ended(struct job *j, int *status)
         return false;
     if (got < 0)
         *status = EXIT_NAK << 8;
-    /* What the command still had to say; a grandchild that keeps the pipe open is not waited
+    /* The rest of what the command wrote. A grandchild that keeps the pipe open is not waited
      * for. */
     job_read(j);
-    keep_line(j, "\n", 1);
+    keep_lines(&j->err, "\n", 1);
     return true;
 }
 
@@ -224,18 +213,38 @@ void job_free(struct job *j)
 {
     if (j->in_fd >= 0)
         close(j->in_fd);
-    if (j->err_fd >= 0)
-        close(j->err_fd);
+    if (j->err.fd >= 0)
+        close(j->err.fd);
     natsMsg_Destroy(j->msg);
     free(j);
 }
 
-const char *job_receipt(const struct job *j, int status, char *buf, size_t cap)
+enum job_verdict job_verdict(int status)
 {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return ACK_TEXT_ACK;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_TERM)
-        return ACK_TEXT_NAK;
-    snprintf(buf, cap, "+TERM exit %d%s%s", EXIT_TERM, j->last_line[0] ? ": " : "", j->last_line);
-    return buf;
+    if (!WIFEXITED(status))
+        return JOB_NAK;
+    switch (WEXITSTATUS(status)) {
+    case 0:
+        return JOB_ACK;
+    case EXIT_TERM:
+        return JOB_TERM;
+    default:
+        return JOB_NAK;
+    }
+}
+
+void job_ack(const struct job *j, enum job_verdict verdict, char *buf, size_t cap)
+{
+    const char *reason = j->err.last_line;
+    switch (verdict) {
+    case JOB_ACK:
+        snprintf(buf, cap, ACK_TEXT_ACK);
+        break;
+    case JOB_NAK:
+        snprintf(buf, cap, ACK_TEXT_NAK);
+        break;
+    case JOB_TERM:
+        snprintf(buf, cap, "+TERM exit %d%s%s", EXIT_TERM, reason[0] != '\0' ? ": " : "", reason);
+        break;
+    }
 }

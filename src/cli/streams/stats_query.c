@@ -1,4 +1,4 @@
-#include "cli/stats_query.h"
+#include "cli/streams/stats_query.h"
 
 #include <inttypes.h>
 #include <math.h>

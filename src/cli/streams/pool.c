@@ -1,4 +1,4 @@
-#include "cli/pool.h"
+#include "cli/streams/pool.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bus/pipeline.h"
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 #include "task/peer/instance.h"
 
 #define API_TIMEOUT_MS 5000

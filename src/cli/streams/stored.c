@@ -1,4 +1,4 @@
-#include "cli/stored.h"
+#include "cli/streams/stored.h"
 
 #include <errno.h>
 #include <inttypes.h>

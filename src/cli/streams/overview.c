@@ -1,11 +1,11 @@
-#include "cli/overview.h"
+#include "cli/streams/overview.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bus/pipeline.h"
-#include "cli/recorded.h"
+#include "cli/streams/recorded.h"
 #include "task/names.h"
 
 #define API_TIMEOUT_MS 5000

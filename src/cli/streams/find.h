@@ -1,7 +1,7 @@
 /* Where a task is: looks through AX's streams, in the order in which a task moves, so that it
  * cannot slip past. */
-#ifndef AX_CLI_FIND_H
-#define AX_CLI_FIND_H
+#ifndef AX_CLI_STREAMS_FIND_H
+#define AX_CLI_STREAMS_FIND_H
 
 #include <jansson.h>
 #include <nats/nats.h>

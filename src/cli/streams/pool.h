@@ -1,6 +1,6 @@
 /* Pools as the commands see them: adding one, reading the bucket, counting. Blocking. */
-#ifndef AX_CLI_POOL_H
-#define AX_CLI_POOL_H
+#ifndef AX_CLI_STREAMS_POOL_H
+#define AX_CLI_STREAMS_POOL_H
 
 #include <nats/nats.h>
 #include <stdint.h>

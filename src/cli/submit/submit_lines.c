@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/output.h"
-#include "cli/submit.h"
+#include "cli/submit/submit.h"
 
 #define ANSWER_TIMEOUT_MS 5000
 #define KEYED_TRIES 12 /* one minute without a word */

@@ -1,6 +1,6 @@
 /* How many tasks there are in every state, as the streams count them. */
-#ifndef AX_CLI_OVERVIEW_H
-#define AX_CLI_OVERVIEW_H
+#ifndef AX_CLI_STREAMS_OVERVIEW_H
+#define AX_CLI_STREAMS_OVERVIEW_H
 
 #include <nats/nats.h>
 #include <stdint.h>

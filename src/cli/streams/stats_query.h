@@ -1,7 +1,7 @@
 /* What the daemons tell of themselves on ax.figures (docs/protocol.md). Blocking; what is read of
  * an answer is pure. */
-#ifndef AX_CLI_STATS_QUERY_H
-#define AX_CLI_STATS_QUERY_H
+#ifndef AX_CLI_STREAMS_STATS_QUERY_H
+#define AX_CLI_STREAMS_STATS_QUERY_H
 
 #include <jansson.h>
 #include <nats/nats.h>

@@ -1,4 +1,4 @@
-#include "cli/find.h"
+#include "cli/streams/find.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "base/text/rfc3339.h"
 #include "bus/provision/provision.h"
 #include "cli/output.h"
-#include "cli/recorded.h"
-#include "cli/stored.h"
+#include "cli/streams/recorded.h"
+#include "cli/streams/stored.h"
 #include "done/record.h"
 
 /* A task between two streams is in both for a moment, but two looks are two moments: look again

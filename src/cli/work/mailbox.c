@@ -1,30 +1,27 @@
+#include "cli/work/mailbox.h"
+
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
-
-#include "cli/work/work.h"
+#include <utlist.h>
 
 bool mailbox_init(struct mailbox *box)
 {
-    *box = (struct mailbox){.last = &box->first};
-    box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *box = (struct mailbox){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     return box->fd >= 0 && pthread_mutex_init(&box->lock, NULL) == 0;
 }
 
 void mailbox_put(struct mailbox *box, enum mail_kind kind, natsMsg *msg)
 {
     struct mail *m = calloc(1, sizeof(*m));
-    if (!m) {
-        /* As if it had been lost on the way: an attempt's lease brings it back, a receipt is
-         * repeated. */
+    if (m == NULL) {
+        /* An attempt is handed over again when its lease has expired, an ack is repeated. */
         natsMsg_Destroy(msg);
         return;
     }
     m->kind = kind;
     m->msg = msg;
     pthread_mutex_lock(&box->lock);
-    *box->last = m;
-    box->last = &m->next;
+    DL_APPEND(box->list, m);
     pthread_mutex_unlock(&box->lock);
     eventfd_write(box->fd, 1);
 }
@@ -33,7 +30,7 @@ void mailbox_on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg,
 {
     (void)nc;
     (void)sub;
-    struct mail_slot *slot = closure;
+    struct mailbox_slot *slot = closure;
     mailbox_put(slot->box, slot->kind, msg);
 }
 
@@ -42,14 +39,13 @@ struct mail *mailbox_take(struct mailbox *box)
     eventfd_t n;
     eventfd_read(box->fd, &n);
     pthread_mutex_lock(&box->lock);
-    struct mail *all = box->first;
-    box->first = NULL;
-    box->last = &box->first;
+    struct mail *all = box->list;
+    box->list = NULL;
     pthread_mutex_unlock(&box->lock);
     return all;
 }
 
-void mail_free(struct mail *m)
+void mailbox_free_mail(struct mail *m)
 {
     natsMsg_Destroy(m->msg);
     free(m);

@@ -1,4 +1,4 @@
-#include "cli/recorded.h"
+#include "cli/streams/recorded.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -10,10 +10,10 @@
 #include "bus/connect.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/find.h"
 #include "cli/output.h"
-#include "cli/recorded.h"
-#include "cli/submit.h"
+#include "cli/streams/find.h"
+#include "cli/streams/recorded.h"
+#include "cli/submit/submit.h"
 
 #define ANSWER_TIMEOUT_MS 5000
 #define TRIES 6

@@ -1,3 +1,5 @@
+#include "cli/work/pulls.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,19 +7,22 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/stored.h"
-#include "cli/work/work.h"
+#include "cli/streams/stored.h"
 
 #define EXPIRES_MS 30000
-/* Past its expiry by this much without the server's 408: the request got lost. */
+/* The server says 408 when a request expires. When it has not done so this long after, the request
+ * never reached it. */
 #define LAPSE_MS 2000
 #define AFTER_REFUSAL_MS 500
 
-void pulls_want(struct pulls *p, int free, int step)
+enum { STATUS_IDLE = 100, STATUS_EXPIRED = 408 };
+
+void pulls_want(struct pulls *p, int free_slots, int step)
 {
-    int more = free - p->asked;
-    if (p->missing || more < 1 || (more < step && p->asked > 0) || p->open_count == PULLS_MAX ||
-        clock_now_ms() < p->not_before_ms)
+    int more = free_slots - p->asked;
+    int64_t now_ms = clock_now_ms();
+    if (p->suspended || more < 1 || (more < step && p->asked > 0) || p->open_count == PULLS_MAX ||
+        now_ms < p->not_before_ms)
         return;
     char reply[128], payload[64];
     uint64_t number = ++p->numbers;
@@ -26,13 +31,10 @@ void pulls_want(struct pulls *p, int free, int step)
              EXPIRES_MS * INT64_C(1000000));
     if (natsConnection_PublishRequest(p->nc, p->subject, reply, payload, (int)strlen(payload)) !=
         NATS_OK) {
-        p->not_before_ms = clock_now_ms() + AFTER_REFUSAL_MS;
+        p->not_before_ms = now_ms + AFTER_REFUSAL_MS;
         return;
     }
-    p->open[p->open_count].number = number;
-    p->open[p->open_count].left = more;
-    p->open[p->open_count].due_ms = clock_now_ms() + EXPIRES_MS + LAPSE_MS;
-    p->open_count++;
+    p->open[p->open_count++] = (struct pull){number, more, now_ms + EXPIRES_MS + LAPSE_MS};
     p->asked += more;
 }
 
@@ -46,8 +48,7 @@ static void close_at(struct pulls *p, int i)
 
 void pulls_got(struct pulls *p)
 {
-    /* A delivered message does not say which request it answers: the server serves the oldest
-     * first. */
+    /* A task does not name the request that it answers: the server serves the oldest first. */
     if (p->open_count == 0)
         return;
     p->asked--;
@@ -55,34 +56,41 @@ void pulls_got(struct pulls *p)
         close_at(p, 0);
 }
 
-void pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
+/* A request has ended; msg tells how many tasks it did not bring, and is right where ours may have
+ * been taken off another request. */
+static void close_number(struct pulls *p, uint64_t number, natsMsg *msg)
 {
-    const char *status = stored_header(msg, "Status");
-    int code = status ? atoi(status) : 0;
-    if (code == 100)
-        return;
     for (int i = 0; i < p->open_count; i++) {
         if (p->open[i].number != number)
             continue;
         p->asked -= (int)stored_number(msg, "Nats-Pending-Messages", p->open[i].left);
         close_at(p, i);
-        break;
-    }
-    if (code == 408)
         return;
+    }
+}
+
+bool pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
+{
+    int64_t status = stored_number(msg, "Status", 0);
+    if (status == STATUS_IDLE)
+        return false;
+    close_number(p, number, msg);
+    if (status == STATUS_EXPIRED)
+        return false;
     const char *text = stored_header(msg, "Description");
     char buf[128];
-    log_debug("pull refused", "status=%d text=%s", code,
-              log_quote(text ? text : "", buf, sizeof(buf)));
+    log_debug("pull refused", "status=%" PRId64 " text=%s", status,
+              log_quote(text != NULL ? text : "", buf, sizeof(buf)));
     p->not_before_ms = clock_now_ms() + AFTER_REFUSAL_MS;
-    if (code == 503 || (text && strcasestr(text, "deleted")))
-        p->missing = true;
+    p->suspended = true;
+    return true;
 }
 
 bool pulls_expire(struct pulls *p)
 {
     bool any = false;
-    while (p->open_count > 0 && p->open[0].due_ms <= clock_now_ms()) {
+    int64_t now_ms = clock_now_ms();
+    while (p->open_count > 0 && p->open[0].due_ms <= now_ms) {
         p->asked -= p->open[0].left;
         close_at(p, 0);
         any = true;
