@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "bus/ack.h"
 
-/* The delay of a nak that gives a task back: without one the pool's backoff would apply, and another
- * worker would get the task later. */
+/* The delay of a nak that gives a task back: without one the pool's backoff would apply, and
+ * another worker would get the task later. */
 #define GIVE_BACK_MS 1
 
 void worker_renew(struct worker *w, natsMsg *msg)
