@@ -7,10 +7,10 @@
 #define UNSET INT64_MIN
 #define MERGE_AHEAD_NS (60 * NS_PER_S)
 
-/* The offset is one number with two honest bounds. Every server timestamp is a lower bound (it was
- * made before we saw it), and an answer to a request is an upper bound as well (it was made after
- * we asked). So the offset grows with the first and falls with the second; no guess about what is
- * an old message and what is a clock set back is needed. */
+/* The offset is one number between two bounds. Every server timestamp is a lower bound: it was
+ * made before we saw it. The answer to a request is an upper bound as well: it was made after we
+ * asked. So the offset grows by the first and falls by the second. Nobody has to guess whether a
+ * message is old or a clock was set back. */
 
 static int64_t read_ns(clockid_t id)
 {
@@ -91,8 +91,8 @@ void clock_learn(struct clock *c, int64_t server_ns)
     if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower)) {
         return;
     }
-    /* Set back: a message of before the step is stamped in the future, so the word is with answers
-     * alone. */
+    /* The clock was set back: messages from before that are stamped in the future, so only
+     * answers count. */
     if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS) {
         return;
     }

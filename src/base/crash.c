@@ -7,8 +7,8 @@
 
 static char last_word[160];
 
-/* Only what may be called here; returning repeats the fault, which then has its default action,
- * core file included. */
+/* Calls only what a signal handler may call. Returning repeats the fault, which then has its
+ * default action, core file included. */
 static void on_crash(int number)
 {
     char digits[2] = {(char)('0' + number / 10 % 10), (char)('0' + number % 10)};

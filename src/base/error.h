@@ -1,8 +1,8 @@
-/* Errors of AX: one enum, every text from one map (the X macro below).
+/* Errors of AX: one enum, and one map with every text (AX_ERRORS).
  *
- * Functions that can fail return an ax_err: AX_OK (0) or one of these. Where more must be said than
- * the code says (which field, which value, what is allowed), the function takes a `struct problem
- * *` and fills it in. */
+ * Functions that can fail return an ax_err: AX_OK (0) or one of these. Where a person needs more
+ * than the code (which field, which value, what is allowed), the function takes a `struct
+ * problem *` and fills it in. */
 #ifndef AX_BASE_ERROR_H
 #define AX_BASE_ERROR_H
 

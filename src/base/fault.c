@@ -10,8 +10,8 @@
 extern struct fault_point *__start_ax_fault_points[] __attribute__((weak));
 extern struct fault_point *__stop_ax_fault_points[] __attribute__((weak));
 
-/* What a thread other than the loop's passes at the same moment may be miscounted: good enough to
- * die by. */
+/* Several threads that pass points at the same moment may be miscounted: that is good enough for
+ * a test that kills the process anyway. */
 static char armed[64];
 static unsigned long nth = 1;
 

@@ -1,9 +1,9 @@
 /* Fault points: places before and after each durable step at which a test lets the process die
- * (docs/testing.md). Only in builds with -DAX_FAULTS=ON; in all others they are nothing.
+ * (docs/testing.md). They exist in builds with -DAX_FAULTS=ON only.
  *
- * AX_FAULT=name[:n] in the environment arms one: the nth time it is passed (default the first) the
- * process dies as by kill -9, with nothing flushed. `--fault-points` as the only argument prints
- * the points of a program, one a line. */
+ * AX_FAULT=name[:n] in the environment arms one: the nth time that the process passes it
+ * (default the first), the process dies as by kill -9, with nothing flushed. `--fault-points` as
+ * the only argument prints the points of a program, one a line. */
 #ifndef AX_BASE_FAULT_H
 #define AX_BASE_FAULT_H
 
@@ -17,7 +17,8 @@ struct fault_point {
 /* flush: writes what was published before the process dies, with arg; NULL: nothing is written. */
 void fault_pass(struct fault_point *p, void (*flush)(void *arg), void *arg);
 
-/* Each use is an entry of its own in a section, so that a point cannot be left out of the list. */
+/* Each use adds an entry to a section of the program, so that no point can be missing from the
+ * list. */
 #define FAULT_AT(name, flush, arg)                                             \
     do {                                                                       \
         static struct fault_point fault_point_ = {name, 0};                    \
@@ -32,10 +33,10 @@ void fault_pass(struct fault_point *p, void (*flush)(void *arg), void *arg);
 
 #endif
 
-/* Dies here: what was published since the loop last slept is still in nats.c's buffer, and is
+/* Dies here. What was published since the loop last slept is still in nats.c's buffer, and is
  * lost. */
 #define FAULT(name) FAULT_AT(name, NULL, NULL)
-/* For a step that several roads share: only on the road where the condition holds. */
+/* For a step that several paths share: only on the path where the condition holds. */
 #ifdef AX_FAULTS
 #define FAULT_IF(condition, name) \
     do {                          \

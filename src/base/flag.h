@@ -1,5 +1,6 @@
-/* Flags of a command line: the rows that describe them, and the one parser of all programs and
- * commands. What is wrong is said in one way, whether it stands in a flag or in the environment. */
+/* Flags of a command line: the rows that describe them, and the one parser for all programs and
+ * commands. A wrong value gives the same message, whether it stands in a flag or in the
+ * environment. */
 #ifndef AX_BASE_FLAG_H
 #define AX_BASE_FLAG_H
 
@@ -35,7 +36,7 @@ struct flag {
     const char *help;
 };
 
-/* A flag with all that it may have beside. */
+/* A flag and what only some flags have. */
 struct flag_row {
     struct flag flag;
     char letter;          /* -s; 0: none */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of LeakSanitizer, which would look in exit() by itself, but not in _Exit(). */
+/* LeakSanitizer checks in exit() by itself, but not in _Exit(). */
 extern void __lsan_do_leak_check(void) __attribute__((weak));
 
 noreturn void leave(int code)

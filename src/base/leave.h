@@ -4,10 +4,10 @@
 
 #include <stdnoreturn.h>
 
-/* Ends the process as it stands: its memory and threads go with it, and taking them apart one by
- * one would only race with nats.c's own. Everything that must survive is on the server, and the
- * connection was closed or written out. With LeakSanitizer in the build it looks first for what
- * nobody points to any more. */
+/* Ends the process as it stands. Its memory and threads go with it: freeing them one by one
+ * would only race with nats.c's own threads. Everything that must survive is on the server, and
+ * the connection was closed or flushed. In a build with LeakSanitizer the check for leaks runs
+ * first. */
 noreturn void leave(int code);
 
 #endif

@@ -125,7 +125,7 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...)
         }
     }
     line[used++] = '\n';
-    /* Nobody to tell when stderr is gone. */
+    /* When stderr is gone, nobody can be told. */
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written;
 }

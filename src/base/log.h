@@ -4,8 +4,7 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* program: name in every line ("ax-ingress"); borrowed, static. A crash says a last word
- * (base/crash.h). */
+/* program: name in every line ("ax-ingress"); borrowed, static. Also installs crash_init. */
 void log_init(const char *program, enum log_level level);
 /* "error", "warn", "info", "debug"; -1 if none of them. */
 int log_level_parse(const char *s);
@@ -24,8 +23,9 @@ const char *log_quote(const char *value, char *buf, unsigned long cap);
 #define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 
-/* At most one line per interval from a place that could repeat itself: static struct log_gate g; if
- * (log_gate_open(&g, now_ns, 1000000000LL, &suppressed)) … */
+/* Lets at most one line through per interval, from a place that could repeat itself: static
+ * struct log_gate g; if (log_gate_open(&g, now_ns, 1000000000LL, &suppressed)) … suppressed:
+ * lines held back since the last one. */
 struct log_gate {
     long long last_ns;
     unsigned long suppressed;

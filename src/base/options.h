@@ -1,6 +1,6 @@
-/* What all programs are told in the same way: one row an option, with its flag, variable of the
- * environment, kind, range and default. A flag wins over the environment, the environment over the
- * default. A new option is a row here and one in docs/cli.md. */
+/* The options that the programs share: one row an option, with its flag, environment variable,
+ * kind, range and default. A flag wins over the environment, the environment over the default. A
+ * new option is a row here and one in docs/cli.md. */
 #ifndef AX_BASE_OPTIONS_H
 #define AX_BASE_OPTIONS_H
 
@@ -26,38 +26,36 @@ typedef bool options_BOOL;
 
 /* X(field of struct options, flag, letter or 0, variable, kind, min, max, words, default, what the
  * value is called, programs, help). The first seven are read as the nats CLI reads them. */
-#define OPTIONS_TABLE(X)                                                                         \
-    X(server, "server", 's', "NATS_URL", TEXT, 0, 0, NULL, NULL, "URL", FOR_EVERYWHERE,          \
-      "NATS server, several with commas (nats://127.0.0.1:4222)")                                \
-    X(creds, "creds", 0, "NATS_CREDS", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,           \
-      "credentials file")                                                                        \
-    X(user, "user", 0, "NATS_USER", TEXT, 0, 0, NULL, NULL, "NAME", FOR_EVERYWHERE,              \
-      "user name, or token without password")                                                    \
-    X(password, "password", 0, "NATS_PASSWORD", TEXT, 0, 0, NULL, NULL, "TEXT", FOR_EVERYWHERE,  \
-      "password; better in the environment, where ps does not show it")                          \
-    X(ca, "tlsca", 0, "NATS_CA", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,                 \
-      "certificate authority of the server")                                                     \
-    X(cert, "tlscert", 0, "NATS_CERT", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,           \
-      "client certificate")                                                                      \
-    X(key, "tlskey", 0, "NATS_KEY", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,              \
-      "key of the client certificate")                                                           \
-    X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info",  \
-      "LEVEL", FOR_EVERYWHERE, "least level that is logged")                                     \
-    X(http_bind, "http-bind", 0, "AX_HTTP_BIND", TEXT, 0, 0, NULL, "127.0.0.1", "ADDRESS",       \
-      FOR_ALL, "address of the HTTP port")                                                       \
-    X(http_port, "http", 0, "AX_HTTP", INT, -1, 65535, NULL, "0", "PORT", FOR_ALL,               \
-      "port for /healthz, /readyz, /metrics; 0: none, -1: any free one")                         \
-    X(replicas, "replicas", 0, "AX_REPLICAS", INT, 1, 5, "1|3|5", "1", "N", FOR_EVERYWHERE,      \
-      "replicas of streams created from now")                                                    \
-    X(lease_ttl_ms, "lease-ttl", 0, "AX_LEASE_TTL", MS, 1000, 60000, NULL, "5s", "DURATION",     \
-      FOR_DISPATCH | FOR_AX,                                                                     \
-      "how long a dispatcher leads a pool without a word to the server; others take over after " \
-      "it")                                                                                      \
-    X(inflight, "inflight", 0, "AX_INFLIGHT", INT, 16, 1048576, NULL, "16384", "N",              \
-      FOR_INGRESS | FOR_AX, "submissions in flight at a time")                                   \
-    X(filter_entries, "filter-entries", 0, "AX_FILTER_ENTRIES", INT, 1024, 100000000, NULL,      \
-      "200000", "N", FOR_ALL, "keys that the first Bloom filter of a day holds")                 \
-    X(strict_pools, "strict-pools", 0, "AX_STRICT_POOLS", BOOL, 0, 1, NULL, NULL, NULL,          \
+#define OPTIONS_TABLE(X)                                                                        \
+    X(server, "server", 's', "NATS_URL", TEXT, 0, 0, NULL, NULL, "URL", FOR_EVERYWHERE,         \
+      "NATS server, several with commas (nats://127.0.0.1:4222)")                               \
+    X(creds, "creds", 0, "NATS_CREDS", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,          \
+      "credentials file")                                                                       \
+    X(user, "user", 0, "NATS_USER", TEXT, 0, 0, NULL, NULL, "NAME", FOR_EVERYWHERE,             \
+      "user name, or token without password")                                                   \
+    X(password, "password", 0, "NATS_PASSWORD", TEXT, 0, 0, NULL, NULL, "TEXT", FOR_EVERYWHERE, \
+      "password; better in the environment, where ps does not show it")                         \
+    X(ca, "tlsca", 0, "NATS_CA", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,                \
+      "certificate authority of the server")                                                    \
+    X(cert, "tlscert", 0, "NATS_CERT", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,          \
+      "client certificate")                                                                     \
+    X(key, "tlskey", 0, "NATS_KEY", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,             \
+      "key of the client certificate")                                                          \
+    X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info", \
+      "LEVEL", FOR_EVERYWHERE, "least level that is logged")                                    \
+    X(http_bind, "http-bind", 0, "AX_HTTP_BIND", TEXT, 0, 0, NULL, "127.0.0.1", "ADDRESS",      \
+      FOR_ALL, "address of the HTTP port")                                                      \
+    X(http_port, "http", 0, "AX_HTTP", INT, -1, 65535, NULL, "0", "PORT", FOR_ALL,              \
+      "port for /healthz, /readyz, /metrics; 0: none, -1: any free one")                        \
+    X(replicas, "replicas", 0, "AX_REPLICAS", INT, 1, 5, "1|3|5", "1", "N", FOR_EVERYWHERE,     \
+      "replicas of streams created from now")                                                   \
+    X(lease_ttl_ms, "lease-ttl", 0, "AX_LEASE_TTL", MS, 1000, 60000, NULL, "5s", "DURATION",    \
+      FOR_DISPATCH | FOR_AX, "how long a dispatcher leads a pool without renewing its lease")   \
+    X(inflight, "inflight", 0, "AX_INFLIGHT", INT, 16, 1048576, NULL, "16384", "N",             \
+      FOR_INGRESS | FOR_AX, "submissions in flight at a time")                                  \
+    X(filter_entries, "filter-entries", 0, "AX_FILTER_ENTRIES", INT, 1024, 100000000, NULL,     \
+      "200000", "N", FOR_ALL, "keys that the first Bloom filter of a day holds")                \
+    X(strict_pools, "strict-pools", 0, "AX_STRICT_POOLS", BOOL, 0, 1, NULL, NULL, NULL,         \
       FOR_INGRESS | FOR_AX, "refuse tasks of pools that nobody added")
 
 struct options {

@@ -2,7 +2,8 @@
 
 #define JITTER 0.1
 
-/* Jitter comes after the cap: retries that have all reached it must not come back in step. */
+/* Jitter comes after the cap: otherwise retries that have all reached the cap would start
+ * together. */
 int64_t backoff_ms(uint32_t attempt, int64_t base_ms, int64_t cap_ms, double random)
 {
     int64_t cap = cap_ms < 1 ? 1 : cap_ms, delay = base_ms < 1 ? 1 : base_ms;

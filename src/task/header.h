@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* natsMsgHeader_Set. Without memory the process ends (base/memory.h): when nats.c 3.4 cannot let
- * its table of headers grow it frees the value and leaves it in the table, and destroying the
+/* natsMsgHeader_Set; ends the process without memory (base/memory.h). When nats.c 3.4 cannot let
+ * its table of headers grow, it frees the value and leaves it in the table, and destroying the
  * message frees it again. */
 natsStatus header_set(natsMsg *msg, const char *name, const char *value);
 
-/* Ax-* and Nats-*, any case of letters: headers that producers have not for themselves. */
+/* Ax-* and Nats-*, in any case of letters: names that are not free for producers. */
 bool header_is_ax(const char *name);
 bool header_is_nats(const char *name);
 /* Bytes of a header's line, "name: value" and CRLF. */

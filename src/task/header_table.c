@@ -155,7 +155,7 @@ natsStatus header_table_write(const struct task *t, enum header_stage stage, nat
 
 /* ---- reading ---- */
 
-/* A number of AX's own; what cannot be one is none. */
+/* A number that AX wrote; what is no number counts as none. */
 static int64_t read_number(const char *s, int64_t min, int64_t max)
 {
     size_t n = strlen(s);
@@ -171,7 +171,7 @@ static void read_own(struct task *t, const struct header_row *row, const char *v
     void *field = (char *)t + row->offset;
     int64_t min = row->form == FORM_NAME ? 0 : number_of(&none, row);
     switch (row->form) {
-    case FORM_NAME: /* the subject comes first */
+    case FORM_NAME: /* the subject wins */
         if (*(char *)field == '\0' && name_is_valid(value))
             strcpy(field, value);
         break;

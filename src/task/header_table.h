@@ -1,9 +1,9 @@
 /* The headers of a task, one row a header. Reading a submission in either form, storing a task,
- * reading it back, adopting it and comparing two schedules all go by these rows, so that a header
- * which stands here cannot be forgotten on the way.
+ * reading it back, adopting it and comparing two schedules all go by these rows: a header that has
+ * one cannot be forgotten on the way.
  *
- * A new header takes its name (HDR_… in task/names.h), a field of struct task (task/task.h), a row
- * here, its rule (task/task_rule.c) and, where producers give it, its field in
+ * A new header needs its name (HDR_… in task/names.h), a field of struct task (task/task.h), a
+ * row here, its rule (task/task_rule.c) and, if producers give it, its field in
  * schemas/ax/v1/task.proto. Pure. */
 #ifndef AX_TASK_HEADER_TABLE_H
 #define AX_TASK_HEADER_TABLE_H
@@ -14,7 +14,7 @@
 
 #include "task/task.h"
 
-/* Where a stored task can stand. */
+/* Where a stored task can be. */
 enum header_stage {
     HEADER_IN_QUEUE = 1, /* ax.queue and ax.spill */
     HEADER_IN_LATER = 2, /* ax.later and ax.due: the only place of what makes a task recur */

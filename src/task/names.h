@@ -42,7 +42,7 @@
 #define HDR_SCHEDULE "Nats-Schedule"
 #define HDR_SCHEDULE_TARGET "Nats-Schedule-Target"
 #define HDR_SCHEDULE_ZONE "Nats-Schedule-Time-Zone"
-/* On what fell due: when a recurring schedule fires next. */
+/* On a message that fell due: when its recurring schedule fires next. */
 #define HDR_SCHEDULE_NEXT "Nats-Schedule-Next"
 #define HDR_TASK "Ax-Task"
 #define HDR_KEY "Ax-Key"

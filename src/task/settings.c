@@ -199,7 +199,7 @@ static ax_err bad_json(const json_error_t *e, struct problem *p)
                        e->line, e->column);
 }
 
-/* 15 digits show 0.07 as a person wrote it, but only 17 bring every double back as it was. */
+/* 15 digits show 0.07 as a person wrote it, but only 17 restore every double exactly. */
 static char *dump_exactly(const json_t *root)
 {
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -267,8 +267,7 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
     if (f == NULL) {
         return unknown_field(field, p);
     }
-    /* numbers are read by the JSON parser, so that what the command takes and what the bucket takes
-     * is the same */
+    /* The JSON parser reads numbers, so that the command takes exactly what the bucket takes. */
     json_t *parsed = NULL;
     bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
     if (f->kind == SWITCH

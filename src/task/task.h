@@ -1,9 +1,10 @@
-/* A task: what a producer submitted, checked; or what one of AX's own streams holds. Taken out of
- * NATS messages and protobuf, written into NATS messages. Pure functions over nats.c message
- * objects; no I/O.
+/* A task: what a producer submitted, checked; or what one of AX's own streams holds. task_submit.h,
+ * task_proto.h and task_stored.h read it, task_to_msg writes it. Pure functions over nats.c's
+ * message objects.
  *
- * Pointers inside a struct task are borrowed from the message or protobuf it was parsed from, which
- * must live as long as the task; only the pass-through array is owned, and freed by task_clear. */
+ * Pointers inside a struct task are borrowed from the message or protobuf it was read from,
+ * which must live as long as the task. The task owns only the array of pass-through headers,
+ * which task_clear frees. */
 #ifndef AX_TASK_TASK_H
 #define AX_TASK_TASK_H
 
@@ -23,9 +24,9 @@
 #define TASK_TIMEOUT_MAX_MS (24LL * 3600 * 1000)
 #define TASK_HEADERS_MAX 128 /* pass-through header values */
 #define TASK_BATCH_MAX 1000  /* tasks of a batch: its answer must fit into a message, too */
-/* Room AX keeps in a message for headers of its own, beyond key and pass-through headers: lease,
- * msg id, schedule, attempt, reason … at their longest. A task whose body and headers leave less
- * than this of max_payload is refused. */
+/* Room that AX keeps in a message for headers of its own, beside key, group and pass-through
+ * headers: lease, message id, schedule, attempt, reason … at their longest. A task whose body
+ * and headers leave less than this of max_payload is refused. */
 #define TASK_RESERVE_BYTES 2048
 
 /* What a firing of a recurring task does while the last one is unfinished. */
@@ -45,14 +46,14 @@ struct task {
     char priority[NAME_MAX_CHARS + 1];
     char pool[NAME_MAX_CHARS + 1];
     const char *key;   /* NUL-terminated; NULL: keyless */
-    const char *group; /* whose limits and turns it shares; NULL: none */
-    /* one at a time with the ordered ones of its group, in order of acceptance */
+    const char *group; /* tasks of a group share limits and turns; NULL: none */
+    /* one at a time with the other ordered tasks of its group, in order of acceptance */
     bool ordered;
     uint32_t attempt;   /* 1… */
     uint32_t timeouts;  /* earlier attempts that ended in silence */
     int32_t max_retry;  /* retries after the first attempt; -1: not given (the pool's default) */
     int64_t backoff_ms; /* base; 0: not given (the pool's default) */
-    int64_t timeout_ms; /* whole run of an attempt; 0: none */
+    int64_t timeout_ms; /* limit of a whole attempt; 0: none */
     int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
     uint64_t retried;   /* sequence of the dead letter that it was brought back from; 0: none */
     int64_t expires_ns; /* AX time; 0: none */
@@ -80,16 +81,16 @@ void task_give_id(struct task *t);
 
 /* Frees what the task owns. Safe on a zeroed task and twice. */
 void task_clear(struct task *t);
-/* The same, and forgets all that is borrowed from the message, which may go then. Names, numbers
- * and times stay. */
+/* The same, and forgets all that is borrowed from the message, which can be destroyed then.
+ * Names, numbers and times stay. */
 void task_drop_content(struct task *t);
 
 /* Did a producer submit the same thing twice? Compares priority, body, pass-through headers and all
  * of AX's headers that a producer gives, not what AX has set since. */
 bool task_is_same(const struct task *a, const struct task *b);
 
-/* Fits into max_payload with all that AX adds at any stage? AX_E_TOO_LONG: p says the size and the
- * size that fits. */
+/* Does the task fit into max_payload with all that AX adds at any stage? AX_E_TOO_LONG: p gives
+ * the size and the limit. */
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and

@@ -13,8 +13,8 @@ struct block {
 
 static struct block block_of(natsMsg *msg)
 {
-    /* No message is as long as that: a client library which lays messages out in another way must
-     * not lead us astray. */
+    /* No message is as long as that. The limit keeps us safe from a client library that lays
+     * messages out in another way. */
     enum { LONGEST = 1 << 28 };
     struct block b = {(uintptr_t)natsMsg_GetSubject(msg), (uintptr_t)natsMsg_GetData(msg)};
     return b.to > b.from && b.to - b.from < LONGEST ? b : (struct block){b.from, b.from};
@@ -46,8 +46,8 @@ static bool is_whole(const struct block *b, const char *name, const char *value)
     return is_inside(b, end) && *end == '\n';
 }
 
-/* Every line of the block must have become a value. After a failed attempt at parsing (by whoever
- * asked for a header first) nats.c takes what it got until then for the whole. */
+/* Every line of the block must have become a value. After a failed attempt at parsing, by
+ * whoever asked for a header first, nats.c takes the part that it had parsed for the whole. */
 static bool is_complete(const struct block *b, size_t values)
 {
     size_t lines = 0;

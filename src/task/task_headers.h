@@ -1,7 +1,7 @@
-/* Reading a received message's headers with nats.c 3.4's parser, which has two traps: a header
- * without value swallows the next line as its value ("X: \r\nAx-Key: 5" reads as X = "Ax-Key: 5",
- * and the key is lost), and a value ends at a NUL byte. Both are seen here by looking at the bytes
- * around the value. Inside src/task only. */
+/* Reading a received message's headers with nats.c 3.4's parser, which has two traps. A header
+ * without a value swallows the next line as its value: "X: \r\nAx-Key: 5" reads as X = "Ax-Key:
+ * 5", and the key is lost. And a value ends at a NUL byte. Both are detected by looking at the
+ * bytes around the value. Inside src/task only. */
 #ifndef AX_TASK_TASK_HEADERS_H
 #define AX_TASK_TASK_HEADERS_H
 

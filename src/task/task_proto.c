@@ -12,9 +12,10 @@
 #include "task/header_table.h"
 #include "task/task_rule.h"
 
-/* protobuf-c hands strings out without their length, so that one with a NUL byte in it looks merely
- * short, and two different keys alike. Its blocks are as long as the string and its NUL, so this
- * allocator writes down each length. It also bounds what a small message can blow up to. */
+/* protobuf-c gives strings without their length: a string with a NUL byte in it looks merely
+ * short, and two different keys look alike. protobuf-c allocates each string as a block of its
+ * own, as long as the string and its NUL, so this allocator writes down each length. It also
+ * bounds the memory that a small message can take. */
 struct block {
     size_t bytes;
     max_align_t data[];
@@ -127,7 +128,7 @@ static const struct proto_field {
 };
 #define PROTO_FIELD_COUNT (sizeof(proto_fields) / sizeof(*proto_fields))
 
-/* A number is one of a oneof of its own, whose case says whether it is given. */
+/* A number stands in a oneof of its own, whose case says whether it is given. */
 static bool is_given(const Ax__V1__Task *m, const struct header_row *row)
 {
     const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field_by_name(
@@ -206,7 +207,7 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
                                quote_text(name, quoted));
         }
         if (strcasecmp(name, HDR_MSG_ID) == 0) {
-            /* Dropped like the others, it would lose the key without a word. */
+            /* Dropped as other Nats-* headers are, it would lose the key silently. */
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: not allowed; the field key says it", name);
         }

@@ -17,7 +17,7 @@ static ax_err refuse(struct problem *p, const char *field, const char *value, co
                        quote_text(value, quoted), allowed);
 }
 
-/* nats.c writes CR and LF as spaces and takes white space off both ends of a value: such bytes
+/* nats.c writes CR and LF as spaces and strips white space from both ends of a value: such bytes
  * would arrive changed. */
 static bool survives_the_wire(const char *s)
 {
@@ -198,7 +198,7 @@ static bool name_fits(const char *name)
     return n > 0;
 }
 
-/* On a message without body clients take such a header for a word of the server. */
+/* Clients take such a header, on a message without body, for a status of the server. */
 static bool is_status(const char *name)
 {
     return strcasecmp(name, "Status") == 0;

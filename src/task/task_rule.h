@@ -1,6 +1,6 @@
-/* The rules for a submission's fields (docs/design.md), shared by the headers form and the protobuf
- * form. Each takes the field's name as the producer knows it ("Ax-Delay" or "delay") for the error
- * text. Inside src/task only. */
+/* The rules for the fields of a submission (docs/protocol.md), which both forms share. Each
+ * takes the field's name as the producer knows it ("Ax-Delay" or "delay") for the error text.
+ * Inside src/task only. */
 #ifndef AX_TASK_TASK_RULE_H
 #define AX_TASK_TASK_RULE_H
 
@@ -16,13 +16,13 @@
 #define TASK_CRON_KEY_MAX_BYTES (KEY_MAX_BYTES - 32)
 #define TASK_HEADER_NAME_MAX 256
 
-/* Adds a pass-through header after checking it; Nats-* and Ax-* are the caller's business. kind:
+/* Checks a pass-through header and adds it. The caller has sorted out Nats-* and Ax-*. kind:
  * "header" or "headers entry". The body must be set already. */
 ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const char *value,
                       struct problem *p);
 
-/* What only shows when all fields are known. is_proto: p names fields of ax.v1.Task rather than
- * headers. */
+/* The rules between fields, once all of them are read. is_proto: p names fields of ax.v1.Task
+ * rather than headers. */
 ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p);
 
 /* task_rule_key, task_rule_delay …: one a row of the table. */

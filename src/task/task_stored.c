@@ -53,7 +53,7 @@ ax_err task_stored_read_at(struct task *t, const char *subject, natsMsg *msg, st
         task_clear(t);
         return problem_set(p, AX_E_NOMEM, "out of memory");
     }
-    t->expires_in_ms = 0; /* a duration has no meaning here: from when? */
+    t->expires_in_ms = 0; /* a duration means nothing here: nobody knows its start */
     if (!*t->priority) {
         strcpy(t->priority, "normal");
     }

@@ -4,12 +4,12 @@
 
 #include "task/task.h"
 
-/* A message stored in ax.queue/later/due/spill/work/dead. Lenient, since anyone may publish there
- * by hand: what is missing or unreadable takes its default. AX_E_INVALID only if the subject names
- * no task. Headers that AX sets anew at every stage (lease, schedule, msg id, reason) are left out
- * of the pass-through ones. */
+/* Reads a message stored in ax.queue, ax.later, ax.due, ax.spill, ax.work or ax.dead. Lenient,
+ * since anyone may publish there by hand: what is missing or unreadable takes its default.
+ * Headers that AX sets anew at every stage (lease, schedule, message id, reason) do not count as
+ * pass-through. AX_E_INVALID: the subject names no task. AX_E_NOMEM. */
 ax_err task_stored_read(struct task *t, natsMsg *msg, struct problem *p);
-/* The same for a message read through the API: subject given apart, msg carries headers and
+/* The same for a message read through the API: its subject is given apart, msg has headers and
  * body. */
 ax_err task_stored_read_at(struct task *t, const char *subject, natsMsg *msg, struct problem *p);
 

@@ -121,7 +121,7 @@ static ax_err take_header(void *arg, const struct task_header_value *h)
         return h->of > 1 ? refuse_twice(h, s->p) : AX_OK;
     }
     if (strcasecmp(h->name, HDR_MSG_ID) == 0) {
-        /* Dropping it like any other Nats-* header would lose the key without a word. */
+        /* Dropping it like any other Nats-* header would lose the key silently. */
         return problem_set(s->p, AX_E_INVALID,
                            "header \"%s\": upper and lower case count; write %s", h->name,
                            HDR_MSG_ID);

@@ -1,4 +1,4 @@
-/* A dispatcher that is there to lead pools (protobuf ax.v1.Dispatcher), in the bucket AX_LEASES
+/* A dispatcher that runs and can lead pools (protobuf ax.v1.Dispatcher), in the bucket AX_LEASES
  * under dispatcher.<name>. Pure. */
 #ifndef AX_TASK_PEER_PRESENCE_H
 #define AX_TASK_PEER_PRESENCE_H
