@@ -1,18 +1,16 @@
-/* What the groups of a pool hold of a queue that is full, told to ingress every 100 ms
- * (docs/design/groups.md, "Sharing a full queue"). The leader knows it, since it holds all that
- * waits while groups are there. */
+#include "dispatch/fair/occupancy.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/groups.h"
-#include "dispatch/fair/occupancy.h"
 #include "dispatch/pool/pool.h"
 #include "task/peer/congestion.h"
 
 #define EVERY_MS 100
-#define CONGESTED_NS 10000000000LL /* after the last refusal that was heard */
+#define CONGESTED_NS 10000000000LL /* after the last refusal */
 
 static int by_tasks(const void *left, const void *right)
 {
@@ -20,57 +18,58 @@ static int by_tasks(const void *left, const void *right)
     return (a->tasks < b->tasks) - (a->tasks > b->tasks);
 }
 
-static void add(struct congestion_occupancy *h, const char *name, int64_t runs)
+static void add(struct congestion_occupancy *o, const char *name, int64_t tasks)
 {
-    if (runs <= 0)
+    if (tasks <= 0)
         return;
-    snprintf(h->groups[h->count].group, sizeof(h->groups[0].group), "%s", name);
-    h->groups[h->count++].tasks = (uint32_t)(runs < UINT32_MAX ? runs : UINT32_MAX);
+    snprintf(o->groups[o->count].group, sizeof(o->groups[0].group), "%s", name);
+    o->groups[o->count++].tasks = (uint32_t)(tasks < UINT32_MAX ? tasks : UINT32_MAX);
 }
 
-static void tell(struct queue *q)
+/* The leader knows what the queue holds: it holds every message itself while groups take turns. */
+static void publish(struct queue *q)
 {
     struct pool *p = q->pool;
     struct group *g, *next;
     char subject[SUBJECT_MAX_CHARS];
-    struct congestion_occupancy h = {
-        .groups = calloc(HASH_COUNT(p->groups) + 1, sizeof(*h.groups))};
+    struct congestion_occupancy o = {
+        .groups = calloc(HASH_COUNT(p->groups) + 1, sizeof(*o.groups))};
     size_t bytes;
-    if (h.groups == NULL)
-        return; /* without it the queue is first come, first served */
-    add(&h, "", (int64_t)HASH_CNT(by_seq, q->attempts) - q->grouped);
+    if (o.groups == NULL)
+        return; /* until the next time the queue is first come, first served */
+    add(&o, "", (int64_t)HASH_CNT(by_seq, q->attempts) - q->grouped);
     HASH_ITER(hh, p->groups, g, next) {
-        const struct group_queue *l = group_queue_of(g, q);
-        add(&h, g->name, l != NULL ? l->attempts : 0);
+        const struct group_queue *gq = group_queue_of(g, q);
+        add(&o, g->name, gq != NULL ? gq->attempts : 0);
     }
-    if (h.count > CONGESTION_GROUPS_MAX) {
-        qsort(h.groups, h.count, sizeof(*h.groups), by_tasks);
-        for (size_t i = CONGESTION_GROUPS_MAX; i < h.count; i++)
-            h.others += h.groups[i].tasks;
-        h.count = CONGESTION_GROUPS_MAX;
+    if (o.count > CONGESTION_GROUPS_MAX) {
+        qsort(o.groups, o.count, sizeof(*o.groups), by_tasks);
+        for (size_t i = CONGESTION_GROUPS_MAX; i < o.count; i++)
+            o.others += o.groups[i].tasks;
+        o.count = CONGESTION_GROUPS_MAX;
     }
-    uint8_t *data = congestion_pack_occupancy(&h, &bytes);
+    uint8_t *data = congestion_pack_occupancy(&o, &bytes);
     snprintf(subject, sizeof(subject), CONGESTION_OCCUPANCY_PREFIX "%s.%s", q->priority, p->name);
     if (data != NULL)
         wire_publish(p->dispatch->wire, subject, data, bytes);
     free(data);
-    free(h.groups);
+    free(o.groups);
 }
 
 static void on_timer(void *arg)
 {
     struct pool *p = arg;
     int64_t now = loop_now_ns(p->dispatch->loop);
-    bool pressed = false;
+    bool congested = false;
     for (int i = 0; i < p->queue_count; i++) {
         struct queue *q = p->queues[i];
         if (q->congested_until_ns <= now)
             continue;
-        pressed = true;
+        congested = true;
         if (p->lead.ready && !p->lead.resting && queue_holds_all(q))
-            tell(q);
+            publish(q);
     }
-    if (pressed)
+    if (congested)
         loop_timer_start(p->dispatch->loop, &p->occupancy_timer, EVERY_MS, on_timer, p);
 }
 

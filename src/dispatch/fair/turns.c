@@ -1,36 +1,22 @@
 #include "dispatch/fair/turns.h"
 
 #include <stddef.h>
+#include <utlist.h>
 
 static struct turn **ring_of(struct turns *ts, const struct turn *t)
 {
     return t->credit > 0 ? &ts->ahead : &ts->head;
 }
 
-static void put(struct turn **head, struct turn *t)
+static void put(struct turn **ring, struct turn *t)
 {
     t->left = 0;
-    if (*head == NULL) {
-        t->prev = t->next = t;
-        *head = t;
-        return;
-    }
-    t->next = *head;
-    t->prev = (*head)->prev;
-    t->prev->next = t;
-    t->next->prev = t;
+    CDL_APPEND(*ring, t);
 }
 
-static void cut(struct turn **head, struct turn *t)
+static void cut(struct turn **ring, struct turn *t)
 {
-    if (t->next == t) {
-        *head = NULL;
-    } else {
-        t->prev->next = t->next;
-        t->next->prev = t->prev;
-        if (*head == t)
-            *head = t->next;
-    }
+    CDL_DELETE(*ring, t);
     t->prev = t->next = NULL;
 }
 
@@ -58,7 +44,7 @@ struct turn *turns_next(const struct turns *ts)
 
 void turns_take(struct turns *ts, struct turn *t)
 {
-    struct turn **head = ring_of(ts, t);
+    struct turn **ring = ring_of(ts, t);
     if (t->left <= 0)
         t->left += t->weight; /* its round begins */
     t->left--;
@@ -67,13 +53,13 @@ void turns_take(struct turns *ts, struct turn *t)
     } else {
         ts->since += ts->since < TURNS_AHEAD;
         if (t->credit == 1) {
-            cut(head, t);
+            cut(ring, t);
             t->credit = 0;
             put(&ts->head, t);
             return;
         }
         t->credit--;
     }
-    if (t->left <= 0 && *head == t)
-        *head = t->next;
+    if (t->left <= 0 && *ring == t)
+        *ring = t->next;
 }

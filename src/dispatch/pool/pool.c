@@ -13,6 +13,7 @@
 #include "bus/consumer_info.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/fair/order_check.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/pool/order.h"
@@ -206,7 +207,7 @@ void pool_tick(struct pool *p)
     metric_set(p->count.inflight, p->flow.inflight);
     adapt_tick(&p->adapt, p->consumer.max_ack_pending, p->flow.peak, p->paused, now);
     pool_stats_tick(p);
-    ordered_tick(p);
+    order_check_tick(p);
     metric_set(p->count.groups, HASH_COUNT(p->groups));
     if (now - p->consumer.told_ns >= (is_busy(p) ? INFO_EVERY_NS / 5 : INFO_EVERY_NS))
         pool_read_info(p);

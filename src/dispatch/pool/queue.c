@@ -128,7 +128,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
         return;
     }
     q->behind = meta.pending;
-    ordered_heard(q, meta.consumer_seq);
+    ordered_delivered(q, meta.consumer_seq);
     struct attempt *r = attempt_of_message(q, meta.stream_seq);
     /* Of a former stream of this name, or lost with AX_WORK: the message is what counts. */
     bool stale = r != NULL && r->stored_ns != meta.timestamp_ns;
