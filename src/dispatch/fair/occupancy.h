@@ -1,5 +1,5 @@
-/* Telling ingress how many tasks of each group a full queue holds (docs/design/groups.md, "Sharing a
- * full queue"), so that it can refuse groups that are over their share. Loop lock. */
+/* Telling ingress how many tasks of each group a full queue holds (docs/design/groups.md, "Sharing
+ * a full queue"), so that it can refuse groups that are over their share. Loop lock. */
 #ifndef AX_DISPATCH_FAIR_OCCUPANCY_H
 #define AX_DISPATCH_FAIR_OCCUPANCY_H
 
