@@ -19,7 +19,7 @@ ROWS = {
 DECLARED_IN = {}
 
 PENDING = {
-    "src/cli/", "src/dispatch/", "src/ingress/", "src/done/",
+    "src/cli/", "src/ingress/",
 }
 
 

@@ -154,7 +154,7 @@ static void send_open(struct pool *p)
     }
 }
 
-/* At the end of what one read brought: the receipts that came together go together. */
+/* At the end of what one read brought: the records of acks that came together go together. */
 static void on_later(void *arg)
 {
     struct pool *p = arg;
