@@ -12,6 +12,7 @@
 #include "ingress/record_query.h"
 #include "ingress/stats_reply.h"
 #include "ingress/submit/submit.h"
+#include "ingress/submit/submits.h"
 
 #define PIPELINE_EXTRA \
     4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "bus/pipeline_get.h"
 #include "done/record.h"
+#include "ingress/feed/cron_firing.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/queue.h"
-#include "ingress/submit/cron.h"
 #include "task/header.h"
 
 #define ASK_WAIT_MS 5000

@@ -7,7 +7,7 @@
 #include "ax/v1/task.pb-c.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "ingress/submit/submit.h"
+#include "ingress/submit/submission.h"
 #include "task/header.h"
 #include "task/task.h"
 #include "task/task_proto.h"
@@ -122,19 +122,9 @@ void batch_release(struct batch *b)
     free(b);
 }
 
-const char *batch_reply(const struct batch *b)
-{
-    return natsMsg_GetReply(b->msg);
-}
-
-natsMsg *batch_msg(const struct batch *b)
-{
-    return b->msg;
-}
-
 static void start(struct batch *b, size_t index)
 {
-    struct submit *s = submit_new(b->ing);
+    struct submission *s = submission_new(b->ing);
     struct problem p = {0};
     if (s == NULL) {
         struct verdict v;
@@ -143,13 +133,13 @@ static void start(struct batch *b, size_t index)
         batch_release(b);
         return;
     }
-    s->batch = b;
-    s->index = index;
-    s->reply = batch_reply(b);
+    s->source.batch = b;
+    s->source.index = index;
+    s->source.reply = natsMsg_GetReply(b->msg);
     if (task_proto_read_nth(&s->task, natsMsg_GetSubject(b->msg), b->unpacked, index, &p) == AX_OK)
-        submit_start(s);
+        submission_start(s);
     else
-        submit_refuse_unread(s, natsMsg_GetSubject(b->msg), &p);
+        submission_start_unread(s, natsMsg_GetSubject(b->msg), &p);
 }
 
 ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)

@@ -20,9 +20,5 @@ ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p);
 void batch_answered(struct batch *b, size_t index, const struct verdict *v);
 /* One of its submissions has ended. */
 void batch_release(struct batch *b);
-/* NULL: no reply subject. */
-const char *batch_reply(const struct batch *b);
-/* Its message, for a dead letter's headers and subject. */
-natsMsg *batch_msg(const struct batch *b);
 
 #endif

@@ -1,9 +1,8 @@
-/* Recurring tasks in ingress: storing a schedule that was submitted, and making one task of each
- * firing. The schedule is a message in AX_LATER under ax.later.…, which the server fires again and
- * again; every firing is a message under ax.due.… that the feeder brings into its queue under an id
- * of its own. Lock held in every call. */
-#ifndef AX_INGRESS_SUBMIT_CRON_H
-#define AX_INGRESS_SUBMIT_CRON_H
+/* Firings of recurring tasks. The server stores every firing of a schedule as a message under
+ * ax.due.…, which the feeder brings into its queue under an id of its own. Lock of the loop held in
+ * every call. */
+#ifndef AX_INGRESS_FEED_CRON_FIRING_H
+#define AX_INGRESS_FEED_CRON_FIRING_H
 
 #include <nats/nats.h>
 #include <stdbool.h>
@@ -12,13 +11,7 @@
 #include "task/cron.h"
 #include "task/task.h"
 
-struct submit;
 struct ingress;
-
-/* The first step of a submission with Ax-Cron: replaces the schedule of its key by compare-and-set.
- * One that is the same stays and is answered as known; one that an operator has paused is replaced
- * by a paused one. */
-void cron_step_look(struct submit *s);
 
 enum cron_word {
     CRON_GO,   /* publish it */
