@@ -100,9 +100,10 @@ static int dial(const char *host, const char *port)
     return fd;
 }
 
-/* A NATS server greets every TCP connection with "INFO {json}\r\n", also those that will turn to
- * TLS afterwards. */
-ax_err connect_server_version(natsConnection *nc, char buf[32])
+/* The version of the server that nc is connected to ("2.15.1"). nats.c 3.4 has no call for it. But
+ * a server greets every TCP connection with "INFO {json}\r\n", also those that will turn to TLS
+ * afterwards. AX_E_NOT_FOUND: the greeting is encrypted. */
+static ax_err read_server_version(natsConnection *nc, char buf[32])
 {
     char url[512], host[256], port[8], line[16384];
     if (natsConnection_GetConnectedUrl(nc, url, sizeof(url)) != NATS_OK ||
@@ -264,7 +265,7 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
                            said ? "" : ": ", said ? "" : more);
     }
     char version[32];
-    ax_err err = connect_server_version(nc, version);
+    ax_err err = read_server_version(nc, version);
     if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {
         natsConnection_Destroy(nc);
         return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer",

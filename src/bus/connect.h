@@ -27,11 +27,6 @@ struct connect_loop {
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p);
 
-/* The version of the server that nc is connected to ("2.15.1") into buf[32]. nats.c 3.4 has no
- * call for it: a second TCP connection reads the server's greeting. AX_E_NOT_FOUND: the greeting is
- * encrypted. AX_E_DISCONNECTED, AX_E_PROTOCOL. */
-ax_err connect_server_version(natsConnection *nc, char buf[32]);
-
 /* True when version a ("2.14.3") is at least b. Pre-releases ("2.15.0-RC.1") count as older than
  * their release. */
 bool connect_version_at_least(const char *a, const char *b);

@@ -65,6 +65,19 @@ void loop_block_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+static void discard(struct loop *l)
+{
+    if (l->epoll_fd >= 0)
+        close(l->epoll_fd);
+    if (l->wake_fd >= 0)
+        close(l->wake_fd);
+    if (l->signal_fd >= 0)
+        close(l->signal_fd);
+    pthread_mutex_destroy(&l->lock);
+    free(l->heap);
+    free(l);
+}
+
 ax_err loop_new(struct loop **out, struct clock *clock)
 {
     struct loop *l = calloc(1, sizeof(*l));
@@ -87,26 +100,11 @@ ax_err loop_new(struct loop **out, struct clock *clock)
     l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (l->heap == NULL || l->epoll_fd < 0 || add_fd(l, l->wake_fd) != AX_OK ||
         add_fd(l, l->signal_fd) != AX_OK) {
-        loop_free(l);
+        discard(l);
         return AX_E_IO;
     }
     *out = l;
     return AX_OK;
-}
-
-void loop_free(struct loop *l)
-{
-    if (l == NULL)
-        return;
-    if (l->epoll_fd >= 0)
-        close(l->epoll_fd);
-    if (l->wake_fd >= 0)
-        close(l->wake_fd);
-    if (l->signal_fd >= 0)
-        close(l->signal_fd);
-    pthread_mutex_destroy(&l->lock);
-    free(l->heap);
-    free(l);
 }
 
 void loop_enter(struct loop *l)

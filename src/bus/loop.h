@@ -34,9 +34,8 @@ static inline bool loop_timer_is_running(const struct loop_timer *t)
     return t->heap_index != 0;
 }
 
-/* clock: borrowed. */
+/* clock: borrowed. The loop lives as long as the process. AX_E_NOMEM, AX_E_IO. */
 ax_err loop_new(struct loop **out, struct clock *clock);
-void loop_free(struct loop *l);
 
 /* The lock is recursive. */
 void loop_enter(struct loop *l);

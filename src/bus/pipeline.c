@@ -273,23 +273,13 @@ ax_err pipeline_new(struct pipeline **out, struct wire *wire, struct loop *l, in
     struct wire_sub *sub;
     ax_err err = wire_subscribe(wire, &sub, subject, NULL, on_message, p);
     if (err != AX_OK) {
-        pipeline_free(p);
+        free(p->slots);
+        free(p);
         return err;
     }
     wire_on_no_responders(wire, sub, on_no_responders);
     *out = p;
     return AX_OK;
-}
-
-void pipeline_free(struct pipeline *p)
-{
-    if (p == NULL)
-        return;
-    loop_timer_stop(p->loop, &p->tick);
-    while (p->busy != NULL)
-        release(p, p->busy);
-    free(p->slots);
-    free(p);
 }
 
 ax_err pipeline_reserve(struct pipeline *p, char *buf)

@@ -35,9 +35,9 @@ struct answer {
 };
 typedef void (*pipeline_cb)(void *arg, const struct answer *a);
 
-/* max_inflight: slots. Subscribes its inbox. */
+/* max_inflight: how many publishes and requests at the same time. Subscribes an inbox. Lives as
+ * long as the process. AX_E_NOMEM, AX_E_DISCONNECTED. */
 ax_err pipeline_new(struct pipeline **out, struct wire *wire, struct loop *l, int max_inflight);
-void pipeline_free(struct pipeline *p); /* no callback is run; pending ones are dropped */
 
 /* The reply subject the next pipeline_publish will need in its message: build the message with it,
  * then publish at once. buf[PIPELINE_REPLY_MAX]. AX_E_BUSY when no slot is free. */

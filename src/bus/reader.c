@@ -48,10 +48,10 @@ static bool freed_if_cancelled(struct reader *r)
     return true;
 }
 
+/* Somebody who stored a message may have given it a header of that name; the server's own comes
+ * last. */
 static const char *last_value(natsMsg *msg, const char *name)
 {
-    /* A message that somebody stored may carry a header of that name; the server's own comes
-     * last. */
     const char **values = NULL;
     int n = 0;
     if (natsMsgHeader_Values(msg, name, &values, &n) != NATS_OK || n == 0)
@@ -61,7 +61,7 @@ static const char *last_value(natsMsg *msg, const char *name)
     return v;
 }
 
-/* There was no memory to take the message apart: it is read again rather than passed over. */
+/* The batch is over. Always false: no further answer belongs to it. */
 static bool read_again(struct reader *r)
 {
     if (!freed_if_cancelled(r))
@@ -69,43 +69,44 @@ static bool read_again(struct reader *r)
     return false;
 }
 
-static bool on_reply(void *arg, const struct answer *a)
+/* 204: the end of a batch; 404: the replica has nothing from next_seq on. */
+static bool on_status(struct reader *r, const char *status)
 {
-    struct reader *r = arg;
-    const char *status = NULL;
-    if (a->err != AX_OK) {
-        if (!freed_if_cancelled(r))
-            loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
-        return false;
-    }
-    natsStatus s = natsMsgHeader_Get(a->reply, "Status", &status);
-    if (s == NATS_NO_MEMORY)
+    if (strcmp(status, "404") != 0 && strcmp(status, "204") != 0)
         return read_again(r);
-    if (s == NATS_OK && status != NULL) {
-        if (freed_if_cancelled(r))
-            return false;
-        if (strcmp(status, "404") == 0)
-            ask_leader(r);
-        else if (strcmp(status, "204") != 0)
-            loop_timer_start(r->loop, &r->timer, RETRY_MS, read_batch, r);
-        else if (r->next_seq > r->last_seq)
-            finish(r, AX_OK);
-        else
-            read_batch(r);
+    if (freed_if_cancelled(r))
         return false;
-    }
-    const char *subject = last_value(a->reply, "Nats-Subject");
-    const char *seq = last_value(a->reply, "Nats-Sequence");
-    const char *time = last_value(a->reply, "Nats-Time-Stamp");
+    if (strcmp(status, "404") == 0)
+        ask_leader(r);
+    else
+        read_batch(r);
+    return false;
+}
+
+static bool on_stored(struct reader *r, natsMsg *msg)
+{
+    const char *subject = last_value(msg, "Nats-Subject");
+    const char *seq = last_value(msg, "Nats-Sequence");
+    const char *time = last_value(msg, "Nats-Time-Stamp");
     int64_t time_ns = 0;
-    if (subject == NULL || seq == NULL)
+    if (subject == NULL || seq == NULL) /* no memory: not passed over, but read again */
         return read_again(r);
     r->next_seq = strtoull(seq, NULL, 10) + 1;
     if (time != NULL)
         rfc3339_parse(time, &time_ns);
     if (!r->cancelled)
-        r->events.message(r->events.arg, subject, r->next_seq - 1, time_ns, a->reply);
+        r->events.message(r->events.arg, subject, r->next_seq - 1, time_ns, msg);
     return true;
+}
+
+static bool on_reply(void *arg, const struct answer *a)
+{
+    struct reader *r = arg;
+    const char *status = NULL;
+    natsStatus s = a->err == AX_OK ? natsMsgHeader_Get(a->reply, "Status", &status) : NATS_OK;
+    if (a->err != AX_OK || s == NATS_NO_MEMORY)
+        return read_again(r);
+    return s == NATS_OK && status != NULL ? on_status(r, status) : on_stored(r, a->reply);
 }
 
 static void read_batch(void *arg)
