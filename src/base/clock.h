@@ -32,23 +32,24 @@ void clock_init_fake(struct clock *c, int64_t *now_ns);
 /* Nanoseconds since an arbitrary start; never runs backwards. */
 int64_t clock_mono_ns(const struct clock *c);
 
-/* The server stamped something with server_ns (Unix epoch) at some earlier moment, and we received
- * it now: adjusts the offset. A timestamp is never in the future of the moment it is received, so
- * the offset only has to grow to satisfy it. It never falls by this: an old message from a backlog
- * looks just like a clock that was stepped back. While the server's clock is known to have been
- * stepped back it is ignored: a message stored before the step is stamped later than now. */
+/* The server stamped something with server_ns (Unix epoch) at some earlier moment, and we
+ * received it now: raises the offset. A timestamp never lies in the future of the moment when it
+ * is received, so the offset has to grow until this holds. It never falls here, since an old
+ * message from a backlog looks just like a clock that was stepped back. While the server's clock
+ * is known to have been stepped back, the stamp is ignored: a message stored before the step is
+ * stamped later than now. */
 void clock_learn(struct clock *c, int64_t server_ns);
 
 /* The server stamped an answer ("ts" of stream or consumer info) to a request that we sent at
- * asked_ns (clock_mono_ns): the stamp was made between then and now, which bounds the offset from
- * both sides. The only way for the offset to fall again, be it for drift or because the server's
- * clock was stepped back. Call it every few seconds. */
+ * asked_ns (clock_mono_ns). The stamp was made between then and now, which bounds the offset
+ * from both sides. This is the only way for the offset to fall, because of drift or because the
+ * server's clock was stepped back. Call it every few seconds. */
 void clock_learn_answer(struct clock *c, int64_t server_ns, int64_t asked_ns);
 
 /* How far the server's clock lies behind the highest AX time handed out; 0: it does not. Some
- * milliseconds are jitter, and servers of a cluster differ by what their clocks differ; above
- * CLOCK_BEHIND_LIMIT_NS the server's clock was stepped back: AX time stands still and delayed
- * submissions are refused until it has caught up. */
+ * milliseconds are jitter, and the clocks of a cluster's servers differ. Above
+ * CLOCK_BEHIND_LIMIT_NS the server's clock was stepped back: AX time stands still, and delayed
+ * submissions are refused until the server's clock has caught up. */
 #define CLOCK_BEHIND_LIMIT_NS 500000000LL
 int64_t clock_behind_ns(const struct clock *c);
 

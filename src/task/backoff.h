@@ -1,4 +1,5 @@
-/* Exponential backoff: base × 2^(attempt-1), capped, ±10% jitter (docs/protocol.md). Pure. */
+/* Exponential backoff: base × 2^(attempt-1), capped, ±10% jitter (docs/design/time.md, "Delays
+ * and retries"). Pure. */
 #ifndef AX_TASK_BACKOFF_H
 #define AX_TASK_BACKOFF_H
 

@@ -1,6 +1,7 @@
-/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/tuning.md). Every field is
- * optional; unknown fields and values out of range are refused with the field's name. A new setting
- * is a row of the table, the place that uses it, and a row in README.md. Pure. */
+/* Settings of a pool: JSON in the bucket AX_POOLS, key = pool (docs/tuning.md).
+ * Every field is optional. An unknown field or a value out of range is refused, and the error
+ * names it. A new setting is a row of the table, the place that uses it, and a row in
+ * docs/tuning.md. Pure. */
 #ifndef AX_TASK_SETTINGS_H
 #define AX_TASK_SETTINGS_H
 

@@ -1,7 +1,8 @@
 /* What ingress and dispatch publish while a queue is full, so that groups share it
- * (docs/design/groups.md): ingress says that it refused tasks of a group, the pool's leader how
- * many tasks of each group the queue holds. Hints, published plainly: without them a queue is first
- * come, first served. Parsers of foreign input. Pure. */
+ * (docs/design/groups.md, "Sharing a full queue"). Ingress says that it refused tasks of a
+ * group, the pool's leader how many tasks of each group the queue holds. These are hints,
+ * published plainly: without them a queue is first come, first served. Parsers of foreign input.
+ * Pure. */
 #ifndef AX_TASK_PEER_CONGESTION_H
 #define AX_TASK_PEER_CONGESTION_H
 
@@ -38,7 +39,7 @@ struct congestion_occupancy {
     /* owned: by the caller of congestion_pack_occupancy, or until congestion_clear_occupancy */
     struct congestion_group *groups;
     size_t count;    /* up to CONGESTION_GROUPS_MAX */
-    uint64_t others; /* tasks of the groups that are not named */
+    uint64_t others; /* tasks of all other groups */
 };
 /* The message; caller frees. NULL: out of memory. */
 uint8_t *congestion_pack_occupancy(const struct congestion_occupancy *h, size_t *bytes);

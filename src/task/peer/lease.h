@@ -1,5 +1,5 @@
 /* Who leads a pool (protobuf ax.v1.Lease), in the bucket AX_LEASES under the pool's name
- * (docs/design/leadership.md). Pure. */
+ * (docs/design/leadership.md, "The lease of leadership"). Pure. */
 #ifndef AX_TASK_PEER_LEASE_H
 #define AX_TASK_PEER_LEASE_H
 
