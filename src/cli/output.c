@@ -57,6 +57,11 @@ char *output_seconds(int64_t ns, char buf[32])
     return buf;
 }
 
+char *output_span(double seconds, char buf[32])
+{
+    return output_seconds((int64_t)(seconds * 1e9), buf);
+}
+
 static int width(const char *text)
 {
     int n = 0;

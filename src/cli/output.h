@@ -16,6 +16,9 @@ json_t *output_time(int64_t ns);
 /* "350ms", "12s", "3m07s", "5h02m", "3d04h". Returns buf. */
 char *output_seconds(int64_t ns, char buf[32]);
 
+/* The same for seconds. */
+char *output_span(double seconds, char buf[32]);
+
 /* Rows of text in columns as wide as their widest cell. Zero-initialise, set columns. */
 struct table {
     int columns;

@@ -1,11 +1,9 @@
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/doctor/diagnosis.h"
-#include "cli/doctor/doctor_view.h"
 #include "cli/output.h"
 
 const char cmd_doctor_detail[] = "One line for each finding, worst first: error, warning or note, "
@@ -14,38 +12,30 @@ const char cmd_doctor_detail[] = "One line for each finding, worst first: error,
                                  "remember. Exit code 1: there is an error or a "
                                  "warning.";
 
-static int count_of(const struct view *v, const char *program)
-{
-    int n = 0;
-    for (int i = 0; i < v->daemon_count; i++)
-        n += v->daemons[i].answered && strcmp(v->daemons[i].program, program) == 0;
-    return n;
-}
-
 static void print_json(const struct view *v, const struct findings *found)
 {
     json_t *list = json_array();
     for (int i = 0; i < found->count; i++) {
         const struct finding *f = &found->list[i];
         json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:o,s:o}", "severity",
-                                              severity_text(f->severity), "code", f->code, "about",
-                                              output_text(f->about), "text", output_text(f->text),
-                                              "turn", output_text(f->fix)));
+                                              finding_severity_text(f->severity), "code", f->code,
+                                              "about", output_text(f->about), "text",
+                                              output_text(f->text), "turn", output_text(f->fix)));
     }
     output_json(json_pack("{s:o,s:i,s:i,s:i}", "findings", list, "ingresses",
-                          count_of(v, "ax-ingress"), "dispatchers", count_of(v, "ax-dispatch"),
-                          "pools", v->pool_count));
+                          view_answered(v, "ax-ingress"), "dispatchers",
+                          view_answered(v, "ax-dispatch"), "pools", v->pool_count));
 }
 
 static void print_text(const struct view *v, const struct findings *found)
 {
     for (int i = 0; i < found->count; i++) {
         const struct finding *f = &found->list[i];
-        printf("%-8s %s: %s → %s\n", severity_text(f->severity), f->about, f->text, f->fix);
+        printf("%-8s %s: %s → %s\n", finding_severity_text(f->severity), f->about, f->text, f->fix);
     }
     if (found->count == 0) {
         printf("nothing found: ax-ingress %d, ax-dispatch %d, pools %d\n",
-               count_of(v, "ax-ingress"), count_of(v, "ax-dispatch"), v->pool_count);
+               view_answered(v, "ax-ingress"), view_answered(v, "ax-dispatch"), v->pool_count);
     }
 }
 
@@ -64,7 +54,7 @@ int cmd_doctor(struct cli *c)
     struct problem p = {0};
     ax_err e = view_read(nc, &view, &p);
     if (!e)
-        diagnose(&view, &found);
+        diagnosis_make(&view, &found);
     if (e)
         code = say_problem(&p);
     else if (json)

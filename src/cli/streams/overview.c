@@ -1,32 +1,21 @@
 #include "cli/streams/overview.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "bus/pipeline.h"
+#include "bus/api.h"
 #include "cli/streams/recorded.h"
+#include "cli/streams/stored.h"
 #include "task/names.h"
-
-#define API_TIMEOUT_MS 5000
 
 static ax_err count(natsConnection *nc, const char *stream, uint64_t *messages, struct problem *p)
 {
-    char what[128];
-    snprintf(what, sizeof(what), "STREAM.INFO.%s", stream);
-    char *reply = NULL;
-    int err_code = 0;
-    ax_err e = provision_api(nc, what, "", API_TIMEOUT_MS, &reply, &err_code, p);
-    if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND)
-        e = problem_set(p, e, "stream %s does not exist: create it with `ax init`", stream);
-    if (!e) {
-        json_t *root = json_loads(reply, 0, NULL);
-        *messages = (uint64_t)json_integer_value(
-            json_object_get(json_object_get(root, "state"), "messages"));
-        json_decref(root);
-    }
-    free(reply);
-    return e;
+    json_t *reply;
+    ax_err err = stored_request(nc, "STREAM.INFO", stream, NULL, &reply, NULL, p);
+    if (err != AX_OK)
+        return err;
+    *messages = (uint64_t)api_integer(json_object_get(reply, "state"), "messages", 0);
+    json_decref(reply);
+    return AX_OK;
 }
 
 ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p)

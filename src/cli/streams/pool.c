@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bus/pipeline.h"
+#include "bus/consumer_info.h"
 #include "cli/streams/stored.h"
+#include "cli/streams/stored_subjects.h"
 #include "task/peer/instance.h"
-
-#define API_TIMEOUT_MS 5000
 
 ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct problem *p)
 {
@@ -20,8 +19,8 @@ ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct p
     char subject[SUBJECT_MAX_CHARS];
     struct stored old;
     snprintf(subject, sizeof(subject), POOLS_PREFIX "%s", pool);
-    /* A look first: a publish that the bucket refuses is heard by everybody who follows it all the
-     * same. */
+    /* The bucket is read first: everybody who subscribes to it receives a publish even when the
+     * bucket refuses it. */
     ax_err added = stored_last(nc, STREAM_POOLS, subject, &old, p);
     bool there = !added && !stored_header(old.msg, "KV-Operation");
     stored_clear(&old);
@@ -39,64 +38,64 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct pool_entry *)a)->name, ((const struct pool_entry *)b)->name);
 }
 
-static ax_err read_entry(natsConnection *nc, const char *subject, struct pool_list *out,
-                         struct problem *p)
+struct reading {
+    natsConnection *nc;
+    struct pool_list *list;
+};
+
+/* Control characters become blanks, so that the text stays on one line. NULL: out of memory. */
+static char *copy_settings(natsMsg *msg)
 {
+    size_t bytes = (size_t)natsMsg_GetDataLength(msg);
+    char *json = malloc(bytes + 1);
+    if (json == NULL)
+        return NULL;
+    memcpy(json, natsMsg_GetData(msg), bytes);
+    json[bytes] = '\0';
+    for (size_t i = 0; i < bytes; i++) {
+        if ((unsigned char)json[i] < ' ')
+            json[i] = ' ';
+    }
+    return json;
+}
+
+static ax_err add_entry(struct pool_list *l, const char *name, natsMsg *msg)
+{
+    struct pool_entry *grown = realloc(l->list, (size_t)(l->count + 1) * sizeof(*grown));
+    if (grown == NULL)
+        return AX_E_NOMEM;
+    l->list = grown;
+    struct pool_entry *entry = &l->list[l->count];
+    snprintf(entry->name, sizeof(entry->name), "%s", name);
+    entry->json = copy_settings(msg);
+    l->count += entry->json != NULL;
+    return entry->json != NULL ? AX_OK : AX_E_NOMEM;
+}
+
+static ax_err read_entry(void *arg, const char *subject, struct problem *p)
+{
+    struct reading *r = arg;
     const char *name = subject + strlen(POOLS_PREFIX);
     if (!name_is_valid(name))
         return AX_OK; /* put there by hand; no pool of ours can be called that */
     struct stored s;
-    ax_err e = stored_last(nc, STREAM_POOLS, subject, &s, p);
-    if (e)
-        return e == AX_E_NOT_FOUND ? AX_OK : e;
-    const char *marker = stored_header(s.msg, "KV-Operation");
-    if (!marker) {
-        struct pool_entry *entry = &out->list[out->count];
-        size_t bytes = (size_t)natsMsg_GetDataLength(s.msg);
-        snprintf(entry->name, sizeof(entry->name), "%s", name);
-        entry->json = malloc(bytes + 1);
-        if (!entry->json) {
-            e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-        } else {
-            memcpy(entry->json, natsMsg_GetData(s.msg), bytes);
-            entry->json[bytes] = '\0';
-            for (size_t i = 0; i < bytes; i++) {
-                if ((unsigned char)entry->json[i] < ' ')
-                    entry->json[i] = ' ';
-            }
-            out->count++;
-        }
-    }
+    ax_err err = stored_last(r->nc, STREAM_POOLS, subject, &s, p);
+    if (err != AX_OK)
+        return err == AX_E_NOT_FOUND ? AX_OK : err;
+    if (stored_header(s.msg, "KV-Operation") == NULL)
+        err = add_entry(r->list, name, s.msg);
     stored_clear(&s);
-    return e;
+    return err != AX_OK ? problem_set(p, err, "%s", ax_err_text(err)) : AX_OK;
 }
 
 ax_err pool_list_read(natsConnection *nc, struct pool_list *out, struct problem *p)
 {
     *out = (struct pool_list){0};
-    char *reply = NULL;
-    int err_code = 0;
-    ax_err e = provision_api(nc, "STREAM.INFO." STREAM_POOLS,
-                             "{\"subjects_filter\":\"" POOLS_PREFIX ">\"}", API_TIMEOUT_MS, &reply,
-                             &err_code, p);
-    if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND)
-        e = problem_set(p, e, "stream %s does not exist: create it with `ax init`", STREAM_POOLS);
-    json_t *root = e ? NULL : json_loads(reply, 0, NULL);
-    free(reply);
-    json_t *subjects = json_object_get(json_object_get(root, "state"), "subjects");
-    out->list = calloc(json_object_size(subjects) + 1, sizeof(*out->list));
-    if (!e && !out->list)
-        e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-    const char *subject;
-    json_t *count;
-    json_object_foreach(subjects, subject, count) {
-        if (!e)
-            e = read_entry(nc, subject, out, p);
-    }
-    json_decref(root);
-    if (!e && out->count > 1)
+    struct reading r = {nc, out};
+    ax_err err = stored_subjects(nc, STREAM_POOLS, POOLS_PREFIX ">", read_entry, &r, NULL, p);
+    if (err == AX_OK && out->count > 1)
         qsort(out->list, (size_t)out->count, sizeof(*out->list), by_name);
-    return e;
+    return err;
 }
 
 void pool_list_free(struct pool_list *l)
@@ -107,29 +106,36 @@ void pool_list_free(struct pool_list *l)
     *l = (struct pool_list){0};
 }
 
-/* *info NULL: no such consumer. */
-static ax_err consumer_info(natsConnection *nc, const char *stream, const char *consumer,
-                            json_t **info, struct problem *p)
+/* What is counted of a consumer; -1: there is no such consumer. */
+struct consumer_counts {
+    int64_t pending, ack_pending, waiting, ack_wait_ms, max_ack_pending;
+};
+
+static ax_err count_consumer(natsConnection *nc, const char *stream, const char *consumer,
+                             struct consumer_counts *out, struct problem *p)
 {
     char what[192];
-    snprintf(what, sizeof(what), "CONSUMER.INFO.%s.%s", stream, consumer);
-    char *reply = NULL;
+    json_t *reply;
     int err_code = 0;
-    *info = NULL;
-    ax_err e = provision_api(nc, what, "", API_TIMEOUT_MS, &reply, &err_code, p);
-    if (e == AX_E_SERVER &&
+    struct consumer_info info;
+    *out = (struct consumer_counts){-1, -1, -1, -1, -1};
+    snprintf(what, sizeof(what), "CONSUMER.INFO.%s.%s", stream, consumer);
+    ax_err err = provision_json(nc, what, NULL, &reply, &err_code, p);
+    if (err == AX_E_SERVER &&
         (err_code == JSERR_CONSUMER_NOT_FOUND || err_code == JSERR_STREAM_NOT_FOUND))
-        e = AX_OK;
-    else if (!e && !(*info = json_loads(reply, 0, NULL)))
-        e = problem_set(p, AX_E_PROTOCOL, "%s: the answer is not JSON", what);
-    free(reply);
-    return e;
-}
-
-static int64_t number(json_t *o, const char *name)
-{
-    json_t *value = json_object_get(o, name);
-    return value ? (int64_t)json_integer_value(value) : -1;
+        return AX_OK;
+    if (err != AX_OK)
+        return err;
+    err = consumer_info_read(reply, &info);
+    if (err == AX_OK) {
+        *out = (struct consumer_counts){.pending = info.num_pending,
+                                        .ack_pending = info.num_ack_pending,
+                                        .waiting = info.num_waiting,
+                                        .ack_wait_ms = info.ack_wait_ns / 1000000,
+                                        .max_ack_pending = info.max_ack_pending};
+    }
+    json_decref(reply);
+    return err != AX_OK ? problem_set(p, err, "%s: %s", what, ax_err_text(err)) : AX_OK;
 }
 
 static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INSTANCE_MAX_CHARS + 1],
@@ -152,24 +158,21 @@ static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INST
 ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *pool,
                   struct pool_counts *out, struct problem *p)
 {
-    json_t *info;
+    struct consumer_counts c;
     for (int i = 0; i < ps->count; i++) {
-        ax_err e = consumer_info(nc, ps->list[i].stream, pool, &info, p);
-        if (e)
-            return e;
-        out->waiting[i] = number(info, "num_pending");
-        out->queued[i] = info ? out->waiting[i] + number(info, "num_ack_pending") : -1;
-        json_decref(info);
+        ax_err err = count_consumer(nc, ps->list[i].stream, pool, &c, p);
+        if (err != AX_OK)
+            return err;
+        out->waiting[i] = c.pending;
+        out->queued[i] = c.pending < 0 ? -1 : c.pending + c.ack_pending;
     }
-    ax_err e = consumer_info(nc, STREAM_WORK, pool, &info, p);
-    if (e)
-        return e;
-    json_t *config = json_object_get(info, "config");
-    out->handed = number(info, "num_pending");
-    out->running = number(info, "num_ack_pending");
-    out->pulls = number(info, "num_waiting");
-    out->max_ack_pending = number(config, "max_ack_pending");
-    out->ack_wait_ms = config ? number(config, "ack_wait") / 1000000 : -1;
-    json_decref(info);
+    ax_err err = count_consumer(nc, STREAM_WORK, pool, &c, p);
+    if (err != AX_OK)
+        return err;
+    out->handed = c.pending;
+    out->running = c.ack_pending;
+    out->pulls = c.waiting;
+    out->max_ack_pending = c.max_ack_pending;
+    out->ack_wait_ms = c.ack_wait_ms;
     return read_leader(nc, pool, out->leader, p);
 }

@@ -1,16 +1,13 @@
 #include "cli/streams/recorded.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bus/connect.h"
-#include "bus/pipeline.h"
-#include "bus/provision/provision.h"
+#include "cli/streams/stored_each.h"
+#include "cli/streams/stored_subjects.h"
 
-#define API_TIMEOUT_MS 5000
 #define ASK_TIMEOUT_MS 4000
 #define BATCH 256
 
@@ -47,120 +44,65 @@ ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64
 
 bool recorded_in(natsMsg *msg, const char *id)
 {
-    struct record_batch page;
+    struct record_batch batch;
     struct record r;
-    return record_batch_unpack(&page, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
+    return record_batch_unpack(&batch, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
                AX_OK &&
-           record_batch_find(&page, id, &r);
+           record_batch_find(&batch, id, &r);
 }
 
-/* One batch of pages from sequence *next on. *more: there may be others behind it. */
-static ax_err read_batch(natsConnection *nc, natsSubscription *sub, const char *inbox,
-                         uint64_t *next, bool *more, const char *id, struct record *r,
-                         uint64_t *seq)
+struct search {
+    const char *id;
+    struct record *record;
+    uint64_t seq; /* of the batch that record stands in; 0: none */
+};
+
+static void search_batch(void *arg, const char *subject, uint64_t seq, natsMsg *msg)
 {
-    char body[160];
-    int n = snprintf(body, sizeof(body),
-                     "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\",\"batch\":%d}", *next,
-                     RECORD_BATCH_SUBJECTS, BATCH);
-    natsStatus s = natsConnection_PublishRequest(nc, "$JS.API.DIRECT.GET." STREAM_DONE, inbox, body,
-                                                 n);
-    *more = false;
-    while (s == NATS_OK) {
-        natsMsg *msg = NULL;
-        const char *status = NULL, *at = NULL;
-        struct record_batch page;
-        s = natsSubscription_NextMsg(&msg, sub, API_TIMEOUT_MS);
-        if (s != NATS_OK)
-            break;
-        bool over = natsMsg_IsNoResponders(msg) ||
-                    natsMsgHeader_Get(msg, "Status", &status) == NATS_OK;
-        if (over) { /* 204: end of the batch; 404: no page */
-            ax_err e = status && (strcmp(status, "204") == 0 || strcmp(status, "404") == 0)
-                           ? AX_OK
-                           : AX_E_NO_RESPONDERS;
-            natsMsg_Destroy(msg);
-            return e;
-        }
-        if (natsMsgHeader_Get(msg, "Nats-Sequence", &at) == NATS_OK) {
-            uint64_t here = strtoull(at, NULL, 10);
-            *next = here + 1;
-            *more = true;
-            if (record_batch_unpack(&page, natsMsg_GetData(msg),
-                                    (size_t)natsMsg_GetDataLength(msg)) == AX_OK &&
-                record_batch_find(&page, id, r))
-                *seq = here;
-        }
-        natsMsg_Destroy(msg);
-    }
-    return connect_error(s);
+    struct search *s = arg;
+    struct record_batch batch;
+    (void)subject;
+    if (record_batch_unpack(&batch, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
+            AX_OK &&
+        record_batch_find(&batch, s->id, s->record))
+        s->seq = seq;
 }
 
 ax_err recorded_search(natsConnection *nc, const char *id, uint64_t after, struct record *r,
                        uint64_t *seq, struct problem *p)
 {
-    natsInbox *inbox = NULL;
-    natsSubscription *sub = NULL;
-    uint64_t next = after + 1;
-    bool more = true;
-    ax_err e = AX_OK;
-    *seq = 0;
-    if (natsInbox_Create(&inbox) != NATS_OK ||
-        natsConnection_SubscribeSync(&sub, nc, inbox) != NATS_OK)
-        e = AX_E_NOMEM;
-    while (e == AX_OK && more)
-        e = read_batch(nc, sub, inbox, &next, &more, id, r, seq);
-    natsSubscription_Destroy(sub);
-    natsInbox_Destroy(inbox);
-    if (e)
-        return problem_set(p, e, "reading " STREAM_DONE ": %s", ax_err_text(e));
-    return *seq ? AX_OK : AX_E_NOT_FOUND;
+    struct search s = {id, r, 0};
+    ax_err err = stored_each(nc, STREAM_DONE, RECORD_BATCH_SUBJECTS, after + 1, BATCH, search_batch,
+                             &s, p);
+    *seq = s.seq;
+    if (err != AX_OK)
+        return problem_set(p, err, "reading " STREAM_DONE ": %s", ax_err_text(err));
+    return s.seq != 0 ? AX_OK : AX_E_NOT_FOUND;
 }
 
-/* Adds what the pages of one answer hold; returns how many subjects it told. */
-static size_t add_pages(const json_t *state, uint64_t *pages, uint64_t *records)
+struct count {
+    uint64_t batches, records;
+};
+
+static ax_err count_batch(void *arg, const char *subject, struct problem *p)
 {
-    const char *subject;
-    json_t *value, *subjects = json_object_get(state, "subjects");
-    json_object_foreach(subjects, subject, value) {
-        struct record_batch_name name;
-        if (record_batch_parse_subject(subject, &name)) {
-            *pages += 1;
-            *records += name.entries;
-        }
+    struct count *c = arg;
+    struct record_batch_name name;
+    (void)p;
+    if (record_batch_parse_subject(subject, &name)) {
+        c->batches++;
+        c->records += name.entries;
     }
-    return json_object_size(subjects);
+    return AX_OK;
 }
 
 ax_err recorded_count(natsConnection *nc, uint64_t *out, struct problem *p)
 {
-    uint64_t messages = 0, pages = 0, records = 0;
-    size_t told = 0, more = 1;
-    while (more > 0) {
-        char payload[128];
-        char *reply = NULL;
-        int err_code = 0;
-        snprintf(payload, sizeof(payload), "{\"subjects_filter\":\"%s\",\"offset\":%zu}",
-                 RECORD_BATCH_SUBJECTS, told);
-        ax_err e = provision_api(nc, "STREAM.INFO." STREAM_DONE, payload, API_TIMEOUT_MS, &reply,
-                                 &err_code, p);
-        if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {
-            e = problem_set(p, e, "stream %s does not exist: create it with `ax init`",
-                            STREAM_DONE);
-        }
-        if (e) {
-            free(reply);
-            return e;
-        }
-        json_t *root = json_loads(reply, 0, NULL), *state = json_object_get(root, "state");
-        messages = (uint64_t)json_integer_value(json_object_get(state, "messages"));
-        more = add_pages(state, &pages, &records);
-        told += more;
-        if (told >= (size_t)json_integer_value(json_object_get(root, "total")))
-            more = 0;
-        json_decref(root);
-        free(reply);
-    }
-    *out = (messages > pages ? messages - pages : 0) + records;
-    return AX_OK;
+    struct count c = {0};
+    uint64_t messages = 0;
+    ax_err err = stored_subjects(nc, STREAM_DONE, RECORD_BATCH_SUBJECTS, count_batch, &c, &messages,
+                                 p);
+    if (err == AX_OK)
+        *out = (messages > c.batches ? messages - c.batches : 0) + c.records;
+    return err;
 }

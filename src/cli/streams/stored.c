@@ -1,7 +1,6 @@
 #include "cli/streams/stored.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -10,12 +9,11 @@
 
 #include "base/text/rfc3339.h"
 #include "bus/connect.h"
-#include "bus/pipeline.h"
 #include "bus/provision/provision.h"
 
-#define API_TIMEOUT_MS 5000
 #define PUBLISH_TIMEOUT_MS 2000
 #define PUBLISH_TRIES 5
+#define NO_RESPONDERS_MS 200 /* before the next try */
 
 /* Decoded bytes with a NUL behind them; caller frees. */
 static char *decode_base64(const char *text, size_t *bytes)
@@ -60,60 +58,69 @@ static void add_headers(natsMsg *msg, char *block)
     }
 }
 
-static ax_err parse_stored(const char *reply, struct stored *out, struct problem *p)
+static ax_err make_message(const json_t *message, struct stored *out)
 {
-    json_t *root = json_loads(reply, 0, NULL);
-    json_t *message = json_object_get(root, "message");
-    const char *subject = json_string_value(json_object_get(message, "subject"));
-    const char *when = json_string_value(json_object_get(message, "time"));
-    const char *data64 = json_string_value(json_object_get(message, "data"));
-    const char *headers64 = json_string_value(json_object_get(message, "hdrs"));
-    size_t data_bytes = 0, header_bytes = 0;
-    char *data = decode_base64(data64, &data_bytes);
-    char *headers = decode_base64(headers64, &header_bytes);
-    ax_err e = AX_OK;
-    if (!subject || !data || !headers || data_bytes > INT32_MAX) {
-        e = problem_set(p, AX_E_PROTOCOL,
-                        "the answer to a read of a stored message cannot be understood");
-    } else {
-        snprintf(out->subject, sizeof(out->subject), "%s", subject);
-        out->seq = (uint64_t)json_integer_value(json_object_get(message, "seq"));
-        if (!when || !rfc3339_parse(when, &out->time_ns))
-            out->time_ns = 0;
-        if (natsMsg_Create(&out->msg, subject, NULL, data, (int)data_bytes) != NATS_OK)
-            e = problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-        else
-            add_headers(out->msg, headers);
-    }
+    size_t bytes = 0, header_bytes = 0;
+    char *data = decode_base64(json_string_value(json_object_get(message, "data")), &bytes);
+    char *headers = decode_base64(json_string_value(json_object_get(message, "hdrs")),
+                                  &header_bytes);
+    ax_err err = data != NULL && headers != NULL && bytes <= INT32_MAX ? AX_OK : AX_E_PROTOCOL;
+    if (err == AX_OK && natsMsg_Create(&out->msg, out->subject, NULL, data, (int)bytes) != NATS_OK)
+        err = AX_E_NOMEM;
+    if (err == AX_OK)
+        add_headers(out->msg, headers);
     free(data);
     free(headers);
-    json_decref(root);
-    return e;
+    return err;
 }
 
+static ax_err read_stored(const json_t *reply, struct stored *out, struct problem *p)
+{
+    const json_t *message = json_object_get(reply, "message");
+    const char *subject = json_string_value(json_object_get(message, "subject"));
+    if (subject != NULL) {
+        snprintf(out->subject, sizeof(out->subject), "%s", subject);
+        out->seq = (uint64_t)api_integer(message, "seq", 0);
+        out->time_ns = api_time_ns(message, "time");
+    }
+    ax_err err = subject != NULL ? make_message(message, out) : AX_E_PROTOCOL;
+    if (err == AX_E_PROTOCOL) {
+        return problem_set(p, err, "the answer to a read of a stored message cannot be understood");
+    }
+    return err != AX_OK ? problem_set(p, err, "%s", ax_err_text(err)) : AX_OK;
+}
+
+ax_err stored_request(natsConnection *nc, const char *what, const char *stream, json_t *payload,
+                      json_t **reply, int *err_code, struct problem *p)
+{
+    char subject[API_SUBJECT_MAX];
+    int code = 0;
+    snprintf(subject, sizeof(subject), "%s.%s", what, stream);
+    ax_err err = provision_json(nc, subject, payload, reply, &code, p);
+    if (err == AX_E_SERVER && code == JSERR_STREAM_NOT_FOUND)
+        problem_set(p, err, "stream %s does not exist: create it with `ax init`", stream);
+    if (err_code != NULL)
+        *err_code = code;
+    return err;
+}
+
+/* request is taken. */
 static ax_err get(natsConnection *nc, const char *stream, json_t *request, struct stored *out,
                   struct problem *p)
 {
+    json_t *reply;
+    int err_code;
     *out = (struct stored){0};
-    char what[128];
-    snprintf(what, sizeof(what), "STREAM.MSG.GET.%s", stream);
-    char *payload = request ? json_dumps(request, JSON_COMPACT) : NULL;
-    json_decref(request);
-    if (!payload)
+    if (request == NULL)
         return problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-    char *reply = NULL;
-    int err_code = 0;
-    ax_err e = provision_api(nc, what, payload, API_TIMEOUT_MS, &reply, &err_code, p);
-    free(payload);
-    if (e == AX_E_SERVER && err_code == JSERR_NO_MESSAGE)
-        e = AX_E_NOT_FOUND;
-    else if (e == AX_E_SERVER && err_code == JSERR_STREAM_NOT_FOUND) {
-        e = problem_set(p, AX_E_SERVER, "stream %s does not exist: create it with `ax init`",
-                        stream);
-    } else if (!e)
-        e = parse_stored(reply, out, p);
-    free(reply);
-    return e;
+    ax_err err = stored_request(nc, "STREAM.MSG.GET", stream, request, &reply, &err_code, p);
+    if (err == AX_E_SERVER && err_code == JSERR_NO_MESSAGE)
+        return AX_E_NOT_FOUND;
+    if (err == AX_OK) {
+        err = read_stored(reply, out, p);
+        json_decref(reply);
+    }
+    return err;
 }
 
 ax_err stored_last(natsConnection *nc, const char *stream, const char *subject, struct stored *out,
@@ -132,16 +139,16 @@ ax_err stored_next(natsConnection *nc, const char *stream, const char *filter, u
 
 ax_err stored_delete(natsConnection *nc, const char *stream, uint64_t seq, struct problem *p)
 {
-    char what[128], payload[64];
-    snprintf(what, sizeof(what), "STREAM.MSG.DELETE.%s", stream);
-    snprintf(payload, sizeof(payload), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", seq);
-    char *reply = NULL;
-    int err_code = 0;
-    ax_err e = provision_api(nc, what, payload, API_TIMEOUT_MS, &reply, &err_code, p);
-    free(reply);
-    if (e == AX_E_SERVER && (err_code == JSERR_NO_MESSAGE || err_code == JSERR_SEQUENCE_NOT_FOUND))
+    json_t *reply = NULL;
+    int err_code;
+    json_t *request = json_pack("{s:I,s:b}", "seq", (json_int_t)seq, "no_erase", 1);
+    ax_err err = stored_request(nc, "STREAM.MSG.DELETE", stream, request, &reply, &err_code, p);
+    if (err == AX_OK)
+        json_decref(reply);
+    if (err == AX_E_SERVER &&
+        (err_code == JSERR_NO_MESSAGE || err_code == JSERR_SEQUENCE_NOT_FOUND))
         return AX_E_NOT_FOUND;
-    return e;
+    return err;
 }
 
 void stored_clear(struct stored *s)
@@ -167,39 +174,41 @@ int64_t stored_number(natsMsg *msg, const char *name, int64_t fallback)
     return errno || *end ? fallback : n;
 }
 
+static ax_err read_ack(natsMsg *reply, const char *subject, int *err_code, struct problem *p)
+{
+    struct api_answer a;
+    json_t *root;
+    api_read(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &a, &root);
+    json_decref(root);
+    if (err_code != NULL)
+        *err_code = a.err_code;
+    if (a.err == AX_E_SERVER) {
+        return problem_set(p, a.err, "publish to %s: %s", subject,
+                           a.description[0] != '\0' ? a.description : "refused");
+    }
+    return a.err == AX_OK ? AX_OK
+                          : problem_set(p, a.err, "publish to %s: the answer is not JSON", subject);
+}
+
 ax_err stored_publish(natsConnection *nc, natsMsg *msg, int *err_code, struct problem *p)
 {
-    ax_err e = AX_E_TIMEOUT;
-    if (err_code)
+    const char *subject = natsMsg_GetSubject(msg);
+    ax_err err = AX_E_TIMEOUT;
+    if (err_code != NULL)
         *err_code = 0;
     for (int i = 0; i < PUBLISH_TRIES; i++) {
         natsMsg *reply = NULL;
         natsStatus s = natsConnection_RequestMsg(&reply, nc, msg, PUBLISH_TIMEOUT_MS);
-        e = connect_error(s);
-        if (s == NATS_NO_RESPONDERS)
-            nats_Sleep(200);
-        if (s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS)
-            continue;
-        if (s != NATS_OK)
-            return problem_set(p, e, "publish to %s: %s", natsMsg_GetSubject(msg), ax_err_text(e));
-        json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0,
-                                  NULL);
-        natsMsg_Destroy(reply);
-        json_t *error = json_object_get(root, "error");
-        if (!root) {
-            e = problem_set(p, AX_E_PROTOCOL, "publish to %s: the answer is not JSON",
-                            natsMsg_GetSubject(msg));
-        } else if (error) {
-            if (err_code)
-                *err_code = (int)json_integer_value(json_object_get(error, "err_code"));
-            const char *text = json_string_value(json_object_get(error, "description"));
-            e = problem_set(p, AX_E_SERVER, "publish to %s: %s", natsMsg_GetSubject(msg),
-                            text ? text : "refused");
-        } else {
-            e = AX_OK;
+        err = connect_error(s);
+        if (s == NATS_OK) {
+            err = read_ack(reply, subject, err_code, p);
+            natsMsg_Destroy(reply);
+            return err;
         }
-        json_decref(root);
-        return e;
+        if (s != NATS_TIMEOUT && s != NATS_NO_RESPONDERS)
+            break;
+        if (s == NATS_NO_RESPONDERS)
+            nats_Sleep(NO_RESPONDERS_MS);
     }
-    return problem_set(p, e, "publish to %s: %s", natsMsg_GetSubject(msg), ax_err_text(e));
+    return problem_set(p, err, "publish to %s: %s", subject, ax_err_text(err));
 }

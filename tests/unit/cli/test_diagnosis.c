@@ -1,5 +1,5 @@
-/* What ax doctor makes of made-up figures: each pattern by itself, thresholds, and what must not be
- * said. */
+/* What `ax doctor` finds in made-up views: each pattern by itself, thresholds, and what must not be
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static int setup(void **state)
                                            .ack_wait_ms = 30000,
                                            .max_ack_pending = 1000,
                                            .leader = "d-1"};
-    pools[0].told = (struct stats_pool){
+    pools[0].stats = (struct stats_pool){
         .answered = true,
         .ready = true,
         .pending = 100,
@@ -89,7 +89,7 @@ static struct finding only(const char *code)
     struct findings f;
     struct finding found = {0};
     int n = 0;
-    diagnose(&view, &f);
+    diagnosis_make(&view, &f);
     for (int i = 0; i < f.count; i++) {
         assert_true(f.list[i].text[0] != '\0' && f.list[i].fix[0] != '\0' &&
                     f.list[i].about[0] != '\0');
@@ -109,9 +109,9 @@ static struct finding only(const char *code)
 static void nothing(void)
 {
     struct findings f;
-    diagnose(&view, &f);
+    diagnosis_make(&view, &f);
     for (int i = 0; i < f.count; i++) {
-        print_message("said: %s %s: %s\n", f.list[i].code, f.list[i].about, f.list[i].text);
+        print_message("found: %s %s: %s\n", f.list[i].code, f.list[i].about, f.list[i].text);
     }
     assert_int_equal(f.count, 0);
     findings_free(&f);
@@ -121,18 +121,18 @@ static void all_is_well(void **state)
 {
     (void)state;
     nothing();
-    pools[0].told.busy = 1; /* busy, and nothing grows */
+    pools[0].stats.busy = 1; /* busy, and nothing grows */
     nothing();
-    pools[0].told.minute.pending_rise = 4; /* hardly */
+    pools[0].stats.minute.pending_rise = 4; /* hardly */
     nothing();
-    pools[0].told.minute.pending_rise = -80;
+    pools[0].stats.minute.pending_rise = -80;
     nothing();
 }
 
 static void growth_is_told_apart_by_how_busy_workers_are(void **state)
 {
     (void)state;
-    struct stats_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].stats;
     t->minute.pending_rise = 60;
     t->busy = 0.97;
     struct finding f = only("workers_busy");
@@ -172,14 +172,14 @@ static void growth_is_told_apart_by_how_busy_workers_are(void **state)
 static void a_full_queue_does_not_grow(void **state)
 {
     (void)state;
-    struct stats_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].stats;
     streams[0].messages = 1000;
     pools[0].counts.queued[0] = 980;
     t->pending = 970;
     t->busy = 0.99;
     daemons[0].busy_answers[0] = 12;
     struct findings f;
-    diagnose(&view, &f);
+    diagnosis_make(&view, &f);
     assert_int_equal(f.count, 2);
     assert_string_equal(f.list[0].code, "queue_full");
     assert_non_null(strstr(f.list[0].text, "980 of pool email"));
@@ -191,7 +191,7 @@ static void a_full_queue_does_not_grow(void **state)
 static void timeouts(void **state)
 {
     (void)state;
-    struct stats_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].stats;
     t->five_minutes.timeouts = 30; /* one in a hundred */
     nothing();
     t->minute.timeouts = t->five_minutes.timeouts = 120; /* none before, one in five now */
@@ -216,7 +216,7 @@ static void timeouts(void **state)
 static void ack_wait(void **state)
 {
     (void)state;
-    struct stats_pool *t = &pools[0].told;
+    struct stats_pool *t = &pools[0].stats;
     t->silence.p99_ms = 15000;
     nothing();
     t->silence.p99_ms = 15100;
@@ -236,9 +236,9 @@ static void who_is_not_there(void **state)
     (void)state;
     daemons[0].answered = false;
     daemons[1].answered = false;
-    pools[0].told = (struct stats_pool){.busy = -1};
+    pools[0].stats = (struct stats_pool){.busy = -1};
     struct findings f;
-    diagnose(&view, &f);
+    diagnosis_make(&view, &f);
     assert_int_equal(f.count, 4);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(f.list[i].severity, SEVERITY_ERROR);
@@ -247,7 +247,7 @@ static void who_is_not_there(void **state)
     assert_string_equal(f.list[1].code, "no_dispatch");
     findings_free(&f);
     setup(NULL);
-    pools[0].told = (struct stats_pool){.busy = -1};
+    pools[0].stats = (struct stats_pool){.busy = -1};
     assert_non_null(strstr(only("no_leader").text, "its leader (d-1) does not answer"));
     pools[0].counts.leader[0] = '\0';
     assert_non_null(strstr(only("no_leader").text,
@@ -257,12 +257,12 @@ static void who_is_not_there(void **state)
     only("daemon_not_ready");
     setup(NULL);
     pools[0].counts.pulls = pools[0].counts.running = 0;
-    pools[0].told.busy = -1;
+    pools[0].stats.busy = -1;
     only("no_workers");
     pools[0].paused = true;
     assert_int_equal(only("paused").severity, SEVERITY_NOTE);
     pools[0].paused = false;
-    strcpy(pools[0].told.paused, "consumer");
+    strcpy(pools[0].stats.paused, "consumer");
     assert_non_null(strstr(only("paused").fix, "nats consumer resume AX_WORK email -f"));
 }
 
@@ -315,15 +315,15 @@ static void clocks_dead_letters_and_order(void **state)
     daemons[0].clock_behind_ms = 5000;
     only("server_clock_set_back");
     setup(NULL);
-    pools[0].told.five_minutes.leases_lost = 2;
+    pools[0].stats.five_minutes.leases_lost = 2;
     only("leases_lost");
     setup(NULL);
-    pools[0].told.five_minutes.dead = 3;
-    pools[0].told.five_minutes.leases_lapsed = 1;
+    pools[0].stats.five_minutes.dead = 3;
+    pools[0].stats.five_minutes.leases_lapsed = 1;
     view.storage = 99;
     view.storage_max = 100;
     struct findings all;
-    diagnose(&view, &all);
+    diagnosis_make(&view, &all);
     assert_int_equal(all.count, 3);
     assert_string_equal(all.list[0].code, "storage_nearly_full");
     assert_string_equal(all.list[1].code, "dead_letters");
