@@ -1,4 +1,4 @@
-/* Making submissions and reading ingress's answers (docs/design.md, "Submitting"). */
+/* Making submissions and reading ingress's answers (docs/protocol.md, "Submitting"). */
 #ifndef AX_CLI_SUBMIT_SUBMIT_H
 #define AX_CLI_SUBMIT_SUBMIT_H
 
