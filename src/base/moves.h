@@ -25,7 +25,7 @@ struct move {
     uint8_t when;   /* condition; 0: always */
     uint8_t to;     /* state, or MOVES_STAY */
     uint8_t action; /* what to do now */
-    uint8_t rule;   /* of docs/design.md, "Order of steps", that the row keeps; 0: none */
+    uint8_t rule;   /* of docs/design/attempts.md, that the row keeps; 0: none */
 };
 
 /* What the numbers are called: count texts, all static. */
