@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/listen.h"
+#include "dispatch/pool/tend.h"
 #include "task/peer/instance.h"
 
 #define POOLS_LOOK_MS 100
@@ -133,7 +134,7 @@ static void on_tick(void *arg)
     struct dispatch *d = arg;
     bool ready = catch_up_done(d) > 0 && d->priorities.count > 0 && d->assignment.started;
     for (struct pool *p = d->pools; p != NULL; p = p->next) {
-        pool_tick(p);
+        tend_pool(p);
         ready = ready && (p->lead.ready || pool_is_led_elsewhere(p));
     }
     atomic_store(&d->is_ready, ready);

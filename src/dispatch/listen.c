@@ -67,7 +67,7 @@ static void on_pause(void *arg, natsMsg *msg)
 {
     struct pool *p = dispatch_pool(arg, natsMsg_GetSubject(msg) + strlen(PAUSE_ADVISORY));
     if (p != NULL && p->lead.ready)
-        pool_read_info(p);
+        work_consumer_read(p);
     natsMsg_Destroy(msg);
 }
 

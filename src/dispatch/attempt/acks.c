@@ -10,6 +10,7 @@
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 #include "task/peer/unrecorded.h"
 
 #define PENDING_MAX 8192
@@ -221,7 +222,7 @@ void acks_on_ack(struct pool *p, uint64_t work_seq, int64_t stored_ns,
     else
         overhear(p, work_seq, ack);
     if (p->lead.led)
-        pool_pump(p);
+        pump_soon(p);
 }
 
 static struct pending_ack *find_pending(const struct attempt *a)
@@ -263,12 +264,12 @@ void acks_on_max_deliveries(struct pool *p, uint64_t work_seq)
 
 /* What the next leader must know: once servers were restarted AX_WORK may take the same hand-off as
  * new. */
-struct told {
+struct report {
     struct unrecorded_attempt list[UNRECORDED_MAX];
     size_t count;
 };
 
-static void publish(struct pool *p, struct told *t)
+static void publish(struct pool *p, struct report *t)
 {
     char subject[SUBJECT_MAX_CHARS];
     size_t bytes;
@@ -281,7 +282,7 @@ static void publish(struct pool *p, struct told *t)
     t->count = 0;
 }
 
-static void keep_ack(struct pool *p, const struct attempt *a, struct told *t)
+static void keep_ack(struct pool *p, const struct attempt *a, struct report *t)
 {
     keep_pending(p, a->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
     remember_unrecorded(p, a->task.id, a->end.attempt, a->end.fence);
@@ -296,7 +297,7 @@ static void keep_ack(struct pool *p, const struct attempt *a, struct told *t)
 
 void acks_keep(struct pool *p)
 {
-    struct told *t = calloc(1, sizeof(*t)); /* NULL: the others are not told, a hint less */
+    struct report *t = calloc(1, sizeof(*t)); /* NULL: the others hear nothing, a hint less */
     size_t kept = 0;
     for (int i = 0; i < p->queue_count; i++) {
         for (struct attempt *a = p->queues[i]->attempts; a != NULL; a = a->by_seq.next) {

@@ -74,8 +74,8 @@ void acks_honour_ending(struct attempt *a, const struct attempt_news *news);
 void acks_supersede(struct attempt *a, const struct attempt_news *news);
 
 /* The pool is given up: acks whose record is not stored yet are kept for the case that this
- * dispatcher leads again, and told to the others; and what is with workers is remembered: an ack of
- * it that is heard is recorded, whoever leads. */
+ * dispatcher leads again, and published for the others; and what is with workers is remembered: an
+ * ack of it that is heard is recorded, whoever leads. */
 void acks_keep(struct pool *p);
 /* AX_WORK was recreated: what was kept by its sequences is void. */
 void acks_forget_sequences(struct pool *p);

@@ -17,6 +17,7 @@
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 #include "task/task_stored.h"
 
 #define WAIT_MS 5000
@@ -80,8 +81,8 @@ static void on_letter(void *arg, ax_err err, const struct stored_msg *found)
     free(l);
 }
 
-/* A key that died before we led is looked up (hand_off.c). Without any letter of the pool that is
- * not needed. */
+/* A key that died before we led is looked up (hand_off.c). Without any dead letter of the pool that
+ * is not needed. */
 static void look_for_dead_letters(struct pool *p)
 {
     struct dispatch *d = p->dispatch;
@@ -113,8 +114,8 @@ static void finish(struct adoption *a)
     p->lead.adopted = true;
     p->lead.ready = true;
     p->consumer.told_ns = 0;
-    pool_read_info(p);
-    pool_pump(p);
+    work_consumer_read(p);
+    pump_soon(p);
 }
 
 static void on_queue_message(void *arg, ax_err err, const struct stored_msg *found)

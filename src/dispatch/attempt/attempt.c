@@ -16,6 +16,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 #include "task/task_stored.h"
 
 #define MESSAGE_BYTES                                                          \
@@ -336,7 +337,7 @@ void attempt_use_token(struct attempt *a)
     a->hand_off.token = false;
     p->flow.unanswered.count--;
     if (p->flow.unanswered.since_ns != 0)
-        pool_pump(p);
+        pump_soon(p);
 }
 
 void attempt_uncount(struct attempt *a)

@@ -9,6 +9,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 
 /* Those that belong to the staged list, to the order of groups, and to the pool. */
 
@@ -56,7 +57,7 @@ static void forget(struct attempt *a, const struct attempt_news *news)
     (void)news;
     struct pool *p = a->pool;
     attempt_forget(a);
-    pool_pump(p);
+    pump_soon(p);
 }
 
 #define DOES(name, fn) [ATTEMPT_DO_##name] = fn

@@ -234,17 +234,17 @@ static void on_attempt_ended(void *arg, bool gone, bool done)
 static void new_round(void *arg)
 {
     struct cancel *c = arg;
-    struct attempt *r = attempt_of_task(c->pool, c->id);
-    if (r != NULL && attempt_may(r, ATTEMPT_ON_CANCEL)) {
-        c->was = r->hand_off.seq != 0 ? "running" : "queued";
-        c->attempt = r->task.attempt;
-        c->fence = r->hand_off.seq;
-        attempt_on(r, ATTEMPT_ON_CANCEL,
+    struct attempt *a = attempt_of_task(c->pool, c->id);
+    if (a != NULL && attempt_may(a, ATTEMPT_ON_CANCEL)) {
+        c->was = a->hand_off.seq != 0 ? "running" : "queued";
+        c->attempt = a->task.attempt;
+        c->fence = a->hand_off.seq;
+        attempt_on(a, ATTEMPT_ON_CANCEL,
                    &(struct attempt_news){.end = END_CANCELLED,
                                           .delay_ms = -1,
                                           .cancelled = on_attempt_ended,
                                           .cancel_arg = c});
-    } else if (r != NULL) {
+    } else if (a != NULL) {
         again(c); /* a step is under way */
     } else {
         c->place = 0;

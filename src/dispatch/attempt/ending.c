@@ -13,6 +13,7 @@
 #include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 #include "task/backoff.h"
 #include "task/header.h"
 #include "task/task_stored.h"
@@ -79,7 +80,7 @@ void ending_decide(struct attempt *a, const struct attempt_news *news)
     if (news->overload)
         adapt_timed_out(&p->adapt);
     attempt_uncount(a);
-    pool_pump(p);
+    pump_soon(p);
 }
 
 /* Whatever comes next has at least this token. */

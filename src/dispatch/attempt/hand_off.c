@@ -14,6 +14,7 @@
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 #include "done/record_find.h"
 #include "task/header.h"
 
@@ -122,12 +123,12 @@ void hand_off_give_back(struct attempt *a, const struct attempt_news *news)
 {
     (void)news;
     return_all(a);
-    pool_pump(a->pool);
+    pump_soon(a->pool);
 }
 
-static void pump_soon(void *arg)
+static void on_put_back_timer(void *arg)
 {
-    pool_pump(arg);
+    pump_soon(arg);
 }
 
 void hand_off_put_back(struct attempt *a, const struct attempt_news *news)
@@ -137,7 +138,7 @@ void hand_off_put_back(struct attempt *a, const struct attempt_news *news)
     return_all(a);
     queue_stage(a, true);
     p->flow.put_back++;
-    loop_timer_start(p->dispatch->loop, &p->flow.timer, AGAIN_MS, pump_soon, p);
+    loop_timer_start(p->dispatch->loop, &p->flow.timer, AGAIN_MS, on_put_back_timer, p);
 }
 
 static void no_answer(struct attempt *a)
@@ -158,9 +159,9 @@ bool hand_off_is_own_dead_letter(const struct attempt *a, const struct stored_ms
 
 /* Another submission of a key may be stored when the first has failed for good: it was on its way
  * meanwhile, or has another priority, or is the same message stored twice because the answer to its
- * publish was lost. It must not start. What `ax dead retry` brought back from this very letter does
- * start, and the letter is removed afterwards. A letter without a message id is a submission that
- * ingress refused: its key has not failed. */
+ * publish was lost. It must not start. What `ax dead retry` brought back from this very dead letter
+ * does start, and the dead letter is removed afterwards. A dead letter without a message id is a
+ * submission that ingress refused: its key has not failed. */
 static enum attempt_event judge_dead(const struct attempt *a, const struct stored_msg *found)
 {
     const char *id = NULL, *submitted = NULL;
@@ -173,7 +174,7 @@ static enum attempt_event judge_dead(const struct attempt *a, const struct store
         s = natsMsgHeader_Get(found->msg, HDR_SUBMITTED, &submitted);
     if (s != NATS_OK)
         return s == NATS_NO_MEMORY ? ATTEMPT_ON_DEAD_RETURNING : ATTEMPT_ON_DEAD_NONE;
-    /* A letter that was put back by hand looks just so, and is about to be removed. */
+    /* A dead letter that is being retried by hand looks like this, and is removed in a moment. */
     bool by_hand = a->task.attempt == 1 && a->task.retried == 0 &&
                    strtoll(submitted, NULL, 10) == a->task.submitted;
     return by_hand && !a->lease.redelivered ? ATTEMPT_ON_DEAD_RETURNING : ATTEMPT_ON_DEAD_KEY;
@@ -350,7 +351,7 @@ void hand_off_begin_again(struct attempt *a, const struct attempt_news *news)
     note_hand_off(a, news->seq);
     demand_give_back(&p->flow.demand, a->hand_off.pull);
     a->hand_off.pull = NULL;
-    pool_pump(p);
+    pump_soon(p);
     attempt_renew(a);
     hand_off_limit(a, 0);
 }

@@ -11,7 +11,7 @@
 #include "done/record_learn.h"
 #include "task/header.h"
 
-#define HEADERS_MAX_BYTES 512 /* of a page: more than it has */
+#define HEADERS_MAX_BYTES 512 /* of a record batch: more than it has */
 #define BUCKET_WINDOW_MS (7LL * 24 * 3600 * 1000)
 
 /* Records on their way, or still being gathered. */
@@ -71,7 +71,7 @@ ax_err record_writer_write(struct pool *p, enum record_state state, const char *
     return write_one(p, &rec, id, cb, arg);
 }
 
-/* ---- pages ---- */
+/* ---- record batches ---- */
 
 static void unlink_sent(struct open_batch *s)
 {
@@ -94,14 +94,14 @@ static void learn(const struct open_batch *s)
 {
     struct dispatch *d = s->pool->dispatch;
     int64_t now_ns = clock_ax_ns(&d->clock);
-    const struct record_batch *page = &s->batch;
-    if (page->count > 1)
-        record_learn_batch(d->done.batches, d->done.recent, &s->name, page, now_ns);
-    else if (!name_is_keyed(page->entries[0].task))
-        record_learn_keyless(d->done.recent, page->entries[0].task);
-    for (int i = 0; i < page->count; i++) {
-        if (name_is_keyed(page->entries[i].task)) {
-            filter_add(d->done.filter, page->entries[i].task, strlen(page->entries[i].task),
+    const struct record_batch *batch = &s->batch;
+    if (batch->count > 1)
+        record_learn_batch(d->done.batches, d->done.recent, &s->name, batch, now_ns);
+    else if (!name_is_keyed(batch->entries[0].task))
+        record_learn_keyless(d->done.recent, batch->entries[0].task);
+    for (int i = 0; i < batch->count; i++) {
+        if (name_is_keyed(batch->entries[i].task)) {
+            filter_add(d->done.filter, batch->entries[i].task, strlen(batch->entries[i].task),
                        now_ns);
         }
     }
@@ -154,7 +154,7 @@ static void send_open(struct pool *p)
     }
 }
 
-/* At the end of what one read brought: the records of acks that came together go together. */
+/* At the end of what one read brought: the acks that came together are recorded together. */
 static void on_later(void *arg)
 {
     struct pool *p = arg;

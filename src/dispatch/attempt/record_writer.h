@@ -1,8 +1,8 @@
 /* Writing idempotency records (done/record.h) into KV_AX_DONE, by appending only. Loop lock.
  *
  * A finished task's record is written at once while none of its pool is on the way. While one is
- * (that is load), those that finish meanwhile are gathered, and go together as a page when it is
- * answered. */
+ * (that is load), those that finish meanwhile are gathered, and go together as a record batch when
+ * it is answered. */
 #ifndef AX_DISPATCH_ATTEMPT_RECORD_WRITER_H
 #define AX_DISPATCH_ATTEMPT_RECORD_WRITER_H
 
@@ -23,7 +23,7 @@ ax_err record_writer_write_done(struct pool *p, const char *id, uint32_t attempt
 /* Writes what is gathered now: the pool is led by us no more. What a worker finished is true
  * whoever leads. */
 void record_writer_flush(struct pool *p);
-/* True: this page is ours, and in the index already. */
+/* True: this dispatcher wrote the batch, and has it in its index. */
 bool record_writer_has_batch(const struct dispatch *d, const struct record_batch_name *name);
 
 #endif

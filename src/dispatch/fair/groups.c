@@ -10,6 +10,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 
 #define LINGER_NS 5000000000LL /* a group is kept this long after its last attempt */
 
@@ -106,7 +107,7 @@ static void on_timer(void *arg)
         return;
     }
     settle(g);
-    pool_pump(p);
+    pump_soon(p);
 }
 
 static struct group *get(struct pool *p, const char *name)
@@ -220,7 +221,7 @@ void groups_use_token(struct attempt *a)
     g->unanswered.count--;
     if (g->unanswered.since_ns != 0 && !answers_are_due(g, now_ns(g))) {
         settle(g);
-        pool_pump(g->pool);
+        pump_soon(g->pool);
     }
 }
 

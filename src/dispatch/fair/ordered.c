@@ -9,6 +9,7 @@
 #include "dispatch/fair/order_slot.h"
 #include "dispatch/fair/pending_retry.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 
 static void touch(struct group_queue *gq)
 {
@@ -30,7 +31,7 @@ void ordered_release(struct group_queue *gq)
     first->turn.released = true;
     o->released++;
     group_queue_add(first, false);
-    pool_pump(p);
+    pump_soon(p);
 }
 
 void ordered_release_all(struct pool *p)

@@ -8,6 +8,7 @@
 #include "bus/reader.h"
 #include "dispatch/attempt/record_writer.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/pool/pump.h"
 #include "done/record_learn.h"
 
 #define FOLLOW_NS 5000000000LL /* between readings of what others record */
@@ -60,7 +61,7 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
     c->done = c->started;
     c->end_ns = loop_now_ns(d->loop);
     for (struct pool *p = d->pools; p != NULL; p = p->next)
-        pool_pump(p);
+        pump_soon(p);
     call_waiters(d);
     if (c->wanted > c->done && !c->reading)
         start(d);

@@ -1,7 +1,6 @@
-/* A pool: a class of workers with its settings, its token bucket, its demand, one queue per
- * priority, and the runs in flight. pool_pump is the scheduler: it hands over while there is
- * demand, a token and a task, strictly by rank with a share kept for the lower ones
- * (docs/design/dispatching.md). Loop lock. */
+/* A pool: a class of workers with its settings, its token bucket, its demand, one queue for each
+ * priority, and the attempts in flight (docs/design/dispatching.md). Each part has an owner: see
+ * the structs. Loop's lock held. */
 #ifndef AX_DISPATCH_POOL_POOL_H
 #define AX_DISPATCH_POOL_POOL_H
 
@@ -22,6 +21,7 @@
 #include "dispatch/pool/demand.h"
 #include "dispatch/pool/pool_stats.h"
 #include "dispatch/pool/queue.h"
+#include "dispatch/pool/work_consumer.h"
 #include "dispatch/rate/adapt.h"
 #include "dispatch/rate/bucket.h"
 #include "dispatch/rate/unanswered.h"
@@ -32,17 +32,6 @@
 struct cancel;
 struct dispatch;
 struct batch_writer;
-
-/* AX_WORK/<pool>, the consumer that workers pull from, as last read. pool.c. */
-struct work_consumer {
-    bool provisioned; /* all consumers of the pool exist */
-    int64_t max_ack_pending, ack_wait_ns;
-    uint64_t delivered_seq; /* AX_WORK sequence delivered last */
-    bool paused;            /* by an operator */
-    bool asking;
-    uint64_t changes; /* of the demand, when it was asked for */
-    int64_t told_ns;  /* monotonic: last answer */
-};
 
 /* Whether this dispatcher leads the pool, and how far it has got. pool.c. */
 struct pool_lead {
@@ -112,15 +101,9 @@ void pool_set_settings(struct pool *p, const struct settings *s);
 void pool_set_priorities(struct pool *p, const struct priorities *ps);
 /* The consumers exist (again): pullers may ask; adopts AX_WORK the first time. */
 void pool_set_provisioned(struct pool *p);
-/* Something changed: hands over what can be handed over, and asks the queues for more. Once for all
- * that one read brings, so that a pull and a task of higher priority that come together meet
- * whatever their order. */
-void pool_pump(struct pool *p);
-/* A worker's pull request, or receipt for AX_WORK sequence w, which the server had stored at
+/* A worker's pull request, or ack for AX_WORK sequence w, which the server had stored at
  * stored_ns. */
 void pool_on_pull(struct pool *p, const struct pull_request *r);
-/* Once a second: leases, lapsed runs, the consumer's info. */
-void pool_tick(struct pool *p);
 void pool_reconnected(struct pool *p);
 /* The lease was taken: adopts AX_WORK and begins. */
 void pool_lead(struct pool *p);
@@ -128,14 +111,11 @@ void pool_lead(struct pool *p);
 void pool_rest(struct pool *p);
 /* No step is under way. */
 bool pool_is_quiet(const struct pool *p);
-/* The lease is lost or given up: forgets all runs and touches nothing more. */
+/* The lease is lost or given up: forgets all attempts and touches nothing more. */
 void pool_abandon(struct pool *p);
 /* Another dispatcher leads it, and was heard a moment ago. */
 bool pool_is_led_elsewhere(const struct pool *p);
 /* AX_WORK was recreated: nothing that was in it is to pass for done. */
 void pool_work_recreated(struct pool *p);
-
-/* Consumer INFO of AX_WORK/<pool>: ack_wait, max_ack_pending, waiting pulls, undelivered. */
-void pool_read_info(struct pool *p);
 
 #endif

@@ -11,6 +11,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
 
 #define HOLD_NS 60000000000LL /* after the last task that named a group */
 #define NAK_TWICE_MS 1000     /* another message of the same task is not done with yet */
@@ -23,36 +24,36 @@ bool queue_holds_all(const struct queue *q)
            loop_now_ns(q->pool->dispatch->loop) < q->hold_until_ns;
 }
 
-void queue_stage(struct attempt *r, bool front)
+void queue_stage(struct attempt *a, bool front)
 {
-    struct queue *q = r->queue;
-    r->links.staged = true;
-    if (r->msg != NULL && q->kept_bytes >= STAGE_BYTES && queue_holds_all(q))
-        attempt_drop_content(r);
-    if (r->msg != NULL)
-        q->kept_bytes += (int64_t)r->bytes;
-    if (r->turn.group != NULL)
+    struct queue *q = a->queue;
+    a->links.staged = true;
+    if (a->msg != NULL && q->kept_bytes >= STAGE_BYTES && queue_holds_all(q))
+        attempt_drop_content(a);
+    if (a->msg != NULL)
+        q->kept_bytes += (int64_t)a->bytes;
+    if (a->turn.group != NULL)
         q->hold_until_ns = loop_now_ns(q->pool->dispatch->loop) + HOLD_NS;
-    if (!ordered_holds(r))
-        group_queue_add(r, front);
-    r->links.prev = front ? NULL : q->staged_tail;
-    r->links.next = front ? q->staged_head : NULL;
-    *(r->links.prev != NULL ? &r->links.prev->links.next : &q->staged_head) = r;
-    *(r->links.next != NULL ? &r->links.next->links.prev : &q->staged_tail) = r;
+    if (!ordered_holds(a))
+        group_queue_add(a, front);
+    a->links.prev = front ? NULL : q->staged_tail;
+    a->links.next = front ? q->staged_head : NULL;
+    *(a->links.prev != NULL ? &a->links.prev->links.next : &q->staged_head) = a;
+    *(a->links.next != NULL ? &a->links.next->links.prev : &q->staged_tail) = a;
     q->staged++;
 }
 
-void queue_unstage(struct attempt *r)
+void queue_unstage(struct attempt *a)
 {
-    struct queue *q = r->queue;
-    r->links.staged = false;
-    *(r->links.prev != NULL ? &r->links.prev->links.next : &q->staged_head) = r->links.next;
-    *(r->links.next != NULL ? &r->links.next->links.prev : &q->staged_tail) = r->links.prev;
-    r->links.prev = r->links.next = NULL;
+    struct queue *q = a->queue;
+    a->links.staged = false;
+    *(a->links.prev != NULL ? &a->links.prev->links.next : &q->staged_head) = a->links.next;
+    *(a->links.next != NULL ? &a->links.next->links.prev : &q->staged_tail) = a->links.prev;
+    a->links.prev = a->links.next = NULL;
     q->staged--;
-    if (r->msg != NULL)
-        q->kept_bytes -= (int64_t)r->bytes;
-    group_queue_remove(r);
+    if (a->msg != NULL)
+        q->kept_bytes -= (int64_t)a->bytes;
+    group_queue_remove(a);
 }
 
 struct queue *queue_of(struct pool *p, const char *priority)
@@ -129,21 +130,21 @@ static void on_queue_message(void *arg, natsMsg *msg)
     }
     q->behind = meta.pending;
     ordered_delivered(q, meta.consumer_seq);
-    struct attempt *r = attempt_of_message(q, meta.stream_seq);
+    struct attempt *a = attempt_of_message(q, meta.stream_seq);
     /* Of a former stream of this name, or lost with AX_WORK: the message is what counts. */
-    bool stale = r != NULL && r->stored_ns != meta.timestamp_ns;
-    if (r != NULL && (stale || r->state == ATTEMPT_LOST) && attempt_may(r, ATTEMPT_ON_REPLACED)) {
-        attempt_on(r, ATTEMPT_ON_REPLACED, NULL);
-        r = NULL;
+    bool stale = a != NULL && a->stored_ns != meta.timestamp_ns;
+    if (a != NULL && (stale || a->state == ATTEMPT_LOST) && attempt_may(a, ATTEMPT_ON_REPLACED)) {
+        attempt_on(a, ATTEMPT_ON_REPLACED, NULL);
+        a = NULL;
     }
-    if (stale && r != NULL) { /* an answer for the old one is still on its way */
+    if (stale && a != NULL) { /* an answer for the old one is still on its way */
         ack_send_nak(p->dispatch->wire, reply, NAK_TWICE_MS);
         natsMsg_Destroy(msg);
-    } else if (r != NULL)
-        on_redelivery(r, msg);
+    } else if (a != NULL)
+        on_redelivery(a, msg);
     else
         on_new(q, msg, &meta);
-    pool_pump(p);
+    pump_soon(p);
 }
 
 static void on_queue_lost(void *arg)

@@ -28,20 +28,20 @@ struct queue {
     struct puller *puller;
     struct attempt *staged_head, *staged_tail;
     int staged;
-    struct turns turns;         /* of the lines that have a task which may start */
+    struct turns turns;         /* of the group queues that have a task which may start */
     struct group_queue plain;   /* of the tasks that name no group */
     struct order_slot *slots;   /* of ordered tasks, by sequence */
     uint64_t heard_cseq;        /* consumer sequence of the last delivery */
-    int64_t grouped;            /* runs that name one */
+    int64_t grouped;            /* attempts that name a group */
     int64_t congested_until_ns; /* monotonic: it was full for somebody; see occupancy_on_refused */
-    int64_t hold_until_ns;      /* monotonic: groups were seen a while ago; see queue_holds_all */
+    int64_t hold_until_ns;      /* monotonic: a group was named a while ago; see queue_holds_all */
     int64_t kept_bytes;         /* memory of the messages that wait, about */
     double body_bytes;          /* size of a task lately: large ones are held in smaller numbers */
     uint64_t behind;   /* messages the server still had for us after the last one it sent */
     int64_t behind_ns; /* monotonic: when that was */
-    /* runs whose lease must have come back: room for them beyond what is staged */
+    /* attempts whose lease must have come back: room for them beyond what is staged */
     int expired_leases;
-    struct attempt *attempts; /* hash by queue_seq: all runs of this queue */
+    struct attempt *attempts; /* hash by queue_seq: all attempts of this queue */
     struct queue_stats stats;
 };
 
@@ -55,9 +55,9 @@ struct queue *queue_of_stream(struct pool *p, const char *stream);
 /* Everything that waits is held, not only what may be wanted soon: groups take turns, or are
  * limited. */
 bool queue_holds_all(const struct queue *q);
-/* Unlinks r from its queue's staged list / puts it there (at the front when it was there
+/* Unlinks a from its queue's staged list / puts it there (at the front when it was there
  * before). */
-void queue_unstage(struct attempt *r);
-void queue_stage(struct attempt *r, bool front);
+void queue_unstage(struct attempt *a);
+void queue_stage(struct attempt *a, bool front);
 
 #endif

@@ -1,0 +1,56 @@
+#include "dispatch/pool/work_consumer.h"
+
+#include "base/log.h"
+#include "bus/consumer_info.h"
+#include "dispatch/dispatch.h"
+#include "dispatch/pool/pool.h"
+#include "dispatch/pool/pump.h"
+
+#define WAIT_MS 3000
+
+void work_consumer_set_paused(struct pool *p)
+{
+    bool paused = p->settings.paused || p->consumer.paused;
+    if (paused != p->paused) {
+        log_info(paused ? "pool paused" : "pool goes on", "pool=%s by=%s", p->name,
+                 p->settings.paused   ? "settings"
+                 : p->consumer.paused ? "consumer"
+                                      : "none");
+    }
+    p->paused = paused;
+    metric_set(p->count.paused, paused);
+}
+
+static void on_info(void *arg, ax_err err, const struct consumer_info *info)
+{
+    struct pool *p = arg;
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    p->consumer.asking = false;
+    if (err != AX_OK) {
+        dispatch_kick(p->dispatch); /* no such consumer, or no leader */
+    } else {
+        p->consumer.max_ack_pending = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
+        p->consumer.ack_wait_ns = info->ack_wait_ns;
+        p->consumer.delivered_seq = info->delivered_stream_seq;
+        if (info->max_deliver != 1)
+            dispatch_kick(p->dispatch);
+        if (p->flow.demand.changes == p->consumer.changes) {
+            demand_reconcile(&p->flow.demand, info->num_waiting, info->num_pending,
+                             p->settings.batch, now);
+        }
+        p->consumer.paused = info->paused;
+        work_consumer_set_paused(p);
+        p->consumer.told_ns = now;
+    }
+    pump_soon(p);
+}
+
+void work_consumer_read(struct pool *p)
+{
+    struct dispatch *d = p->dispatch;
+    if (p->consumer.asking)
+        return;
+    p->consumer.changes = p->flow.demand.changes;
+    p->consumer.asking = consumer_info_get(d->pipeline, d->loop, STREAM_WORK, p->name, WAIT_MS,
+                                           on_info, p) == AX_OK;
+}

@@ -1,0 +1,27 @@
+/* What the server says of AX_WORK/<pool>, the consumer that a pool's workers pull from. Loop's lock
+ * held. */
+#ifndef AX_DISPATCH_POOL_WORK_CONSUMER_H
+#define AX_DISPATCH_POOL_WORK_CONSUMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pool;
+
+/* AX_WORK/<pool>, the consumer that workers pull from, as last read. */
+struct work_consumer {
+    bool provisioned; /* all consumers of the pool exist */
+    int64_t max_ack_pending, ack_wait_ns;
+    uint64_t delivered_seq; /* AX_WORK sequence delivered last */
+    bool paused;            /* by an operator */
+    bool asking;
+    uint64_t changes; /* of the demand, when it was asked for */
+    int64_t told_ns;  /* monotonic: last answer */
+};
+
+/* Asks for the consumer's info, unless an answer is due already. */
+void work_consumer_read(struct pool *p);
+/* Settings or the consumer changed: is the pool paused? */
+void work_consumer_set_paused(struct pool *p);
+
+#endif
