@@ -264,12 +264,12 @@ void acks_on_max_deliveries(struct pool *p, uint64_t work_seq)
 
 /* What the next leader must know: once servers were restarted AX_WORK may take the same hand-off as
  * new. */
-struct report {
+struct unrecorded_list {
     struct unrecorded_attempt list[UNRECORDED_MAX];
     size_t count;
 };
 
-static void publish(struct pool *p, struct report *t)
+static void publish(struct pool *p, struct unrecorded_list *t)
 {
     char subject[SUBJECT_MAX_CHARS];
     size_t bytes;
@@ -282,7 +282,7 @@ static void publish(struct pool *p, struct report *t)
     t->count = 0;
 }
 
-static void keep_ack(struct pool *p, const struct attempt *a, struct report *t)
+static void keep_ack(struct pool *p, const struct attempt *a, struct unrecorded_list *t)
 {
     keep_pending(p, a->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
     remember_unrecorded(p, a->task.id, a->end.attempt, a->end.fence);
@@ -297,7 +297,8 @@ static void keep_ack(struct pool *p, const struct attempt *a, struct report *t)
 
 void acks_keep(struct pool *p)
 {
-    struct report *t = calloc(1, sizeof(*t)); /* NULL: the others hear nothing, a hint less */
+    struct unrecorded_list *t = calloc(1,
+                                       sizeof(*t)); /* NULL: the others hear nothing, a hint less */
     size_t kept = 0;
     for (int i = 0; i < p->queue_count; i++) {
         for (struct attempt *a = p->queues[i]->attempts; a != NULL; a = a->by_seq.next) {

@@ -101,8 +101,7 @@ void pool_set_settings(struct pool *p, const struct settings *s);
 void pool_set_priorities(struct pool *p, const struct priorities *ps);
 /* The consumers exist (again): pullers may ask; adopts AX_WORK the first time. */
 void pool_set_provisioned(struct pool *p);
-/* A worker's pull request, or ack for AX_WORK sequence w, which the server had stored at
- * stored_ns. */
+/* A worker's pull request was heard. */
 void pool_on_pull(struct pool *p, const struct pull_request *r);
 void pool_reconnected(struct pool *p);
 /* The lease was taken: adopts AX_WORK and begins. */
