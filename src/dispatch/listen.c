@@ -87,7 +87,7 @@ static void on_settings(void *arg, natsMsg *msg)
 
 static void on_lease(void *arg, natsMsg *msg)
 {
-    assignment_heard(arg, natsMsg_GetSubject(msg), msg);
+    assignment_observe(arg, natsMsg_GetSubject(msg), msg);
     natsMsg_Destroy(msg);
 }
 

@@ -51,7 +51,7 @@ static int count_led(const struct dispatch *d)
     return n;
 }
 
-/* ---- who is there ---- */
+/* ---- which dispatchers exist ---- */
 
 static void forget(struct dispatch *d, struct member *m, const char *why)
 {
@@ -76,14 +76,14 @@ static void on_presence(struct dispatch *d, const struct presence *x, bool live)
     if (m == NULL) {
         m = calloc(1, sizeof(*m));
         if (m == NULL)
-            return; /* the shares are less even */
+            return; /* without it the shares are less even */
         m->presence = *x;
         HASH_ADD(hh, d->assignment.others, presence.name, strlen(m->presence.name), m);
         log_info("dispatcher there", "name=%s leads=%u", x->name, x->leads);
         d->assignment.changed_ns = now;
     }
     m->presence = *x;
-    m->heard_ns = now;
+    m->observed_ns = now;
     m->live = m->live || live;
 }
 
@@ -98,7 +98,7 @@ static void expire(struct dispatch *d, int64_t now)
 {
     struct member *m, *tmp;
     HASH_ITER(hh, d->assignment.others, m, tmp) {
-        if (now - m->heard_ns >= m->presence.ttl_ms * 1000000)
+        if (now - m->observed_ns >= m->presence.ttl_ms * 1000000)
             forget(d, m, "silent");
     }
 }
@@ -118,7 +118,7 @@ static void announce(void *arg)
     if (natsMsg_Create(&msg, subject, NULL, (const char *)buf, (int)presence_pack(&x, buf)) ==
             NATS_OK &&
         header_set(msg, HDR_TTL, ttl) == NATS_OK)
-        wire_publish_msg(d->wire, msg); /* a hint: what is lost is said again */
+        wire_publish_msg(d->wire, msg); /* a hint: the next announcement makes up for a lost one */
     natsMsg_Destroy(msg);
     d->assignment.published_ns = loop_now_ns(d->loop);
 }
@@ -141,17 +141,18 @@ static void take_in(struct dispatch *d, const char *subject, natsMsg *msg, bool 
         return;
     }
     struct pool *p = dispatch_pool(d, subject + strlen(LEASES_PREFIX));
-    /* What is no lease (removed by hand) is heard as one that nobody holds: it is looked at. */
+    /* A message that is no lease (removed by hand) counts as one that nobody holds, so that the
+     * bucket is read. */
     if (p != NULL && (lease_unpack(&lease, data, bytes) == AX_OK || bytes == 0))
-        leadership_heard(&p->leadership, &lease);
+        leadership_observe(&p->leadership, &lease);
 }
 
-void assignment_heard(struct dispatch *d, const char *subject, natsMsg *msg)
+void assignment_observe(struct dispatch *d, const char *subject, natsMsg *msg)
 {
     take_in(d, subject, msg, true);
 }
 
-/* ---- who leads what ---- */
+/* ---- taking and giving up pools ---- */
 
 static bool is_short_of(const struct dispatch *d, int floor)
 {
@@ -169,19 +170,20 @@ bool assignment_wants(struct dispatch *d, const struct leadership *l, int64_t no
     if (d->assignment.leaving || !d->assignment.started)
         return false;
     int pools = count_pools(d), led = count_led(d);
-    /* for the sake of another's share */
+    /* we have given it up for an even share: others go first */
     bool just_left = l->left_ns != 0 && now - l->left_ns < ttl_ns(d);
     if (!just_left && led < assignment_floor(pools, members))
         return true;
     if (!just_left && led < assignment_cap(pools, members) &&
         !is_short_of(d, assignment_floor(pools, members)))
         return true;
-    /* Those whose turn it is do not take it: better an uneven share than a pool without a
+    /* The dispatchers that should take it do not: an uneven share is better than a pool without a
      * leader. */
     return now - leadership_free_since(l) >= ttl_ns(d);
 }
 
-/* One at a time, the one with the least going on, and not while dispatchers come and go. */
+/* Gives up one pool at a time, the one with the fewest tasks in flight, and none while dispatchers
+ * come and go. */
 static void rebalance(struct dispatch *d, int64_t now)
 {
     int members = assignment_others(d) + 1, pools = count_pools(d), led = count_led(d);
@@ -242,7 +244,7 @@ static void on_stored(void *arg, const char *subject, uint64_t seq, int64_t time
 
 static void on_stored_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void)err; /* whoever is there says so again */
+    (void)err; /* every other dispatcher announces itself again soon */
     (void)last_seq;
     struct dispatch *d = arg;
     d->assignment.started = true;

@@ -1,7 +1,7 @@
-/* Which dispatchers there are, and who of them should lead how many pools. Each says in the bucket
- * AX_LEASES that it is there (ax.v1.Dispatcher, renewed like a lease); free pools go to those that
- * lead fewer than their even share, and who leads more than that gives one up after the other
- * (docs/design/leadership.md). Loop lock. */
+/* Which dispatchers exist, and how many pools each should lead (docs/design/leadership.md). Each
+ * dispatcher announces itself in the bucket AX_LEASES (ax.v1.Dispatcher, renewed like a lease).
+ * Free pools go to the dispatchers that lead fewer than their even share. A dispatcher that leads
+ * more than its share gives up one pool after another. Loop lock. */
 #ifndef AX_DISPATCH_LEAD_ASSIGNMENT_H
 #define AX_DISPATCH_LEAD_ASSIGNMENT_H
 
@@ -19,42 +19,44 @@ struct leadership;
 
 struct member {
     struct presence presence;
-    int64_t heard_ns;  /* monotonic */
-    bool live;         /* heard, not only found in the bucket: it may have died since */
-    UT_hash_handle hh; /* by presence.name */
+    int64_t observed_ns; /* monotonic: its last announcement */
+    bool live;           /* announced itself to us; else it was only found in the bucket, and may
+                          * have died since */
+    UT_hash_handle hh;   /* by presence.name */
 };
 
 struct assignment {
-    struct member *others;
-    bool started; /* the bucket was read: the others are known */
+    struct member *others; /* hash by name */
+    bool started;          /* the bucket was read: the others are known */
     bool leaving;
-    int64_t published_ns; /* our presence */
-    int64_t changed_ns;   /* when somebody came or went */
-    int64_t released_ns;  /* when we gave up a pool for the sake of evenness */
+    int64_t published_ns; /* monotonic: our last announcement */
+    int64_t changed_ns;   /* monotonic: when a dispatcher last came or went */
+    int64_t released_ns;  /* monotonic: when we last gave up a pool for an even share */
     struct loop_timer timer;
     struct loop_later announce;
 };
 
-/* Reads who is there, then starts to take pools. */
+/* Reads which dispatchers exist, then begins to take pools. */
 void assignment_start(struct dispatch *d);
-/* A message on $KV.AX_LEASES.> was heard. */
-void assignment_heard(struct dispatch *d, const char *subject, natsMsg *msg);
-/* May this free pool be taken by us now? */
+/* A message on $KV.AX_LEASES.> (borrowed) was received. */
+void assignment_observe(struct dispatch *d, const char *subject, natsMsg *msg);
+/* This dispatcher should take this free pool now. now_ns: monotonic. */
 bool assignment_wants(struct dispatch *d, const struct leadership *l, int64_t now_ns);
-/* What we lead has changed: tells the others. */
+/* The number of pools that we lead has changed: announces it. */
 void assignment_changed(struct dispatch *d);
-/* A pool came: has its lease looked at. */
+/* A pool was added: reads its lease at once. */
 void assignment_kick(struct dispatch *d);
-/* Another dispatcher of this name was heard a moment ago. */
+/* Another dispatcher of this name is running: it has announced itself within its ttl. */
 bool assignment_is_live(const struct dispatch *d, const char *name);
-/* How many others there are. */
+/* How many other dispatchers exist. */
 int assignment_others(const struct dispatch *d);
-/* Stopping: gives up everything. assignment_has_left: all of it is given up, or will run out. */
+/* Stopping: gives up all pools. assignment_has_left: all of them are given up, or their leases will
+ * run out. */
 void assignment_leave(struct dispatch *d);
 bool assignment_has_left(const struct dispatch *d);
 
-/* The even share of `pools` among `members`, at most (cap) and at least (floor). members >= 1.
- * Pure. */
+/* The even share of `pools` among `members` (>= 1): each leads at most cap and at least floor
+ * pools. Pure. */
 int assignment_cap(int pools, int members);
 int assignment_floor(int pools, int members);
 

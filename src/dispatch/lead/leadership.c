@@ -12,8 +12,8 @@
 #include "dispatch/pool/pool.h"
 #include "task/header.h"
 
-#define MARGIN_PARTS 10 /* of the ttl: stop this much before others may start */
-#define LEAVING_MAX_NS 2000000000LL
+#define MARGIN_PARTS 10             /* a leader stops a tenth of the ttl before others may start */
+#define LEAVING_MAX_NS 2000000000LL /* for what is under way to end */
 
 static struct dispatch *dispatch_of(const struct leadership *l)
 {
@@ -52,15 +52,15 @@ static void lose(struct leadership *l, const char *why)
 
 /* ---- reading ---- */
 
-/* Since when has what we read stood there? If it is what we heard last, since then; else we only
- * know of now. */
+/* x was read. It has been in the bucket since we observed it, if it is the write observed last;
+ * else it is known to be there only since now. */
 static void note_stored(struct leadership *l, const struct lease *x, uint64_t seq, int64_t now)
 {
     bool same = l->known && seq == l->seq;
     if (!same && seq != l->seq) {
-        bool heard = strcmp(l->heard.holder, x->holder) == 0 &&
-                     l->heard.renewed_ns == x->renewed_ns && l->heard_ns != 0;
-        l->seen_ns = heard ? l->heard_ns : now;
+        bool was_observed = strcmp(l->observed.holder, x->holder) == 0 &&
+                            l->observed.renewed_ns == x->renewed_ns && l->observed_ns != 0;
+        l->stands_ns = was_observed ? l->observed_ns : now;
     }
     l->stored = *x;
     l->seq = seq;
@@ -76,7 +76,7 @@ static void on_read(void *arg, ax_err err, const struct stored_msg *found)
     log_debug("lease read", "pool=%s found=\"%s\" seq=%" PRIu64 " known_seq=%" PRIu64,
               l->pool->name, ax_err_text(err), err == AX_OK ? found->seq : 0, l->seq);
     if (err != AX_OK && err != AX_E_NOT_FOUND)
-        return; /* asked again at the next tick */
+        return; /* the next tick reads again */
     uint64_t seq = err == AX_OK ? found->seq : 0;
     if (err == AX_OK)
         clock_learn(&dispatch_of(l)->clock, found->time_ns);
@@ -85,9 +85,9 @@ static void on_read(void *arg, ax_err err, const struct stored_msg *found)
                            (size_t)natsMsg_GetDataLength(found->msg));
     }
     if (err == AX_E_NOMEM)
-        return; /* free it must not seem */
+        return; /* it must not be taken for free */
     if (err != AX_OK)
-        x = (struct lease){0}; /* removed, or written by hand: free, at this revision */
+        x = (struct lease){0}; /* removed, or no lease (written by hand): free, at this revision */
     l->read_ns = now;
     note_stored(l, &x, seq, now);
     if (leads(l) && x.holder[0] != '\0' && !is_ours(l, &x))
@@ -106,7 +106,7 @@ static void read_stored(struct leadership *l)
 
 /* ---- writing ---- */
 
-/* Compare-and-set on the revision known. keep_ms: how long an unanswered write is repeated. */
+/* Compare-and-set on the known revision. False: nothing was sent. */
 static bool write_lease(struct leadership *l, const char *holder, pipeline_cb cb)
 {
     struct dispatch *d = dispatch_of(l);
@@ -145,7 +145,7 @@ static void written(struct leadership *l, const struct answer *a)
 {
     l->stored = l->sent;
     l->seq = a->seq;
-    l->seen_ns = loop_now_ns(dispatch_of(l)->loop);
+    l->stands_ns = loop_now_ns(dispatch_of(l)->loop);
     l->known = true;
 }
 
@@ -158,7 +158,7 @@ static void on_taken(void *arg, const struct answer *a)
 {
     struct leadership *l = arg;
     l->pending = false;
-    l->known = false; /* refused, or no word: whatever stands there is to be read */
+    l->known = false; /* refused, or no answer: the bucket has to be read */
     FAULT_IF(a->err == AX_OK, "lease.take.after");
     if (a->err == AX_OK) {
         written(l, a);
@@ -181,7 +181,7 @@ static void on_renewed(void *arg, const struct answer *a)
     l->pending = false;
     FAULT_IF(a->err == AX_OK, "lease.renew.after");
     if (a->err != AX_OK) {
-        l->known = false; /* an earlier try may have been stored unanswered: look */
+        l->known = false; /* an earlier try may have been stored and its answer lost: read */
     } else {
         written(l, a);
         if (leads(l))
@@ -205,12 +205,12 @@ static void give_up(struct leadership *l)
 {
     log_info("lease given up", "pool=%s", l->pool->name);
     pool_abandon(l->pool);
-    write_lease(l, "", on_given_up); /* if it cannot be written, it runs out */
+    write_lease(l, "", on_given_up); /* if that fails, the lease runs out */
     l->left_ns = loop_now_ns(dispatch_of(l)->loop);
     set_state(l, LEADERSHIP_NONE);
 }
 
-/* ---- what happens when ---- */
+/* ---- deciding ---- */
 
 bool leadership_counts(const struct leadership *l)
 {
@@ -219,11 +219,12 @@ bool leadership_counts(const struct leadership *l)
 
 int64_t leadership_free_since(const struct leadership *l)
 {
-    /* Ours without our leading it: the write that took it was stored and its answer lost, or its
-     * time had run out. */
+    /* Free at once: given up; or ours although we do not lead, since the answer to the write that
+     * took it was lost, or it ran out. */
     if (l->stored.holder[0] == '\0' || is_ours(l, &l->stored))
-        return l->seen_ns;
-    return (l->seen_ns > l->heard_ns ? l->seen_ns : l->heard_ns) + l->stored.ttl_ms * 1000000;
+        return l->stands_ns;
+    return (l->stands_ns > l->observed_ns ? l->stands_ns : l->observed_ns) +
+           l->stored.ttl_ms * 1000000;
 }
 
 void leadership_check(struct leadership *l, int64_t now)
@@ -256,8 +257,8 @@ static void tick_none(struct leadership *l, int64_t now)
     if (!l->known) {
         read_stored(l);
     } else if (now >= leadership_free_since(l)) {
-        /* What was heard last may have been refused: what is stored decides, and it has to be a
-         * fresh look. */
+        /* The write observed last may have been refused. What is stored decides, so the bucket has
+         * to be read after that time. */
         if (l->read_ns < leadership_free_since(l))
             read_stored(l);
         else if (assignment_wants(dispatch_of(l), l, now) &&
@@ -276,17 +277,17 @@ void leadership_tick(struct leadership *l)
         tick_none(l, now);
 }
 
-void leadership_heard(struct leadership *l, const struct lease *heard)
+void leadership_observe(struct leadership *l, const struct lease *observed)
 {
-    if (is_ours(l, heard))
+    if (is_ours(l, observed))
         return;
     int64_t now = loop_now_ns(dispatch_of(l)->loop);
-    bool same_holder = strcmp(heard->holder, l->stored.holder) == 0;
+    bool same_holder = strcmp(observed->holder, l->stored.holder) == 0;
     if (same_holder || l->stored.holder[0] == '\0') {
-        l->heard = *heard;
-        l->heard_ns = now;
+        l->observed = *observed;
+        l->observed_ns = now;
     }
-    /* Given up, taken, or refused: look. While we lead, too. */
+    /* Given up, taken, or refused: the bucket has to be read, also while we lead. */
     if (!same_holder)
         l->known = false;
     if (!l->pending)
