@@ -96,7 +96,7 @@ static void on_honoured(void *arg, const struct answer *answer)
 static void honour(struct pool *p, const struct superseded_ack *s)
 {
     struct dispatch *d = p->dispatch;
-    pool_stats_heard_late(p, s);
+    pool_stats_observe_superseded(p, s);
     /* First: the retry may be about to start. */
     filter_add(d->done.filter, s->id, strlen(s->id), clock_ax_ns(&d->clock));
     remember_unrecorded(p, s->id, s->attempt, s->work_seq);
@@ -180,7 +180,7 @@ static void receive(struct attempt *a, const struct ack_payload *ack)
     if (ack->kind == ACK_UNKNOWN)
         return;
     if (a->state == ATTEMPT_RUNNING) {
-        pool_stats_heard(a, ack->kind);
+        pool_stats_observe_ack(a, ack->kind);
         adapt_observe_ack(&a->pool->adapt, ack->kind, a->hand_off.at_ns,
                           loop_now_ns(a->pool->dispatch->loop));
     }

@@ -1,19 +1,14 @@
 #include "dispatch/pool/demand.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
-/* A pull known only from the info's count: how long it is believed in without a word. */
+/* A pull known only from the count in the info: how long it is taken to wait. */
 #define UNHEARD_NS 30000000000LL
 
 static void enqueue(struct demand *d, struct pull *p)
 {
-    p->next = NULL;
-    p->prev = d->tail;
-    if (d->tail != NULL)
-        d->tail->next = p;
-    else
-        d->head = p;
-    d->tail = p;
+    DL_APPEND(d->waiting, p);
     p->queued = true;
     d->count++;
 }
@@ -22,15 +17,7 @@ static void dequeue(struct demand *d, struct pull *p)
 {
     if (!p->queued)
         return;
-    if (p->prev != NULL)
-        p->prev->next = p->next;
-    else
-        d->head = p->next;
-    if (p->next != NULL)
-        p->next->prev = p->prev;
-    else
-        d->tail = p->prev;
-    p->prev = p->next = NULL;
+    DL_DELETE(d->waiting, p);
     p->queued = false;
     d->count--;
 }
@@ -57,7 +44,7 @@ void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, i
 {
     int64_t left = r->batch;
     d->changes++;
-    /* no_wait ends with the first messages it gets: nothing beyond one grant will reach it. */
+    /* no_wait ends with the first messages it gets: no more than one grant will reach it. */
     if (r->no_wait && left > batch)
         left = batch;
     int64_t found = left < d->undelivered ? left : d->undelivered;
@@ -73,14 +60,14 @@ void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, i
 
 static void drop_expired(struct demand *d, int64_t now_ns)
 {
-    while (d->head != NULL && d->head->expires_ns <= now_ns)
-        drop(d, d->head);
+    while (d->waiting != NULL && d->waiting->expires_ns <= now_ns)
+        drop(d, d->waiting);
 }
 
 struct pull *demand_next(struct demand *d, int64_t batch, int64_t now_ns)
 {
     drop_expired(d, now_ns);
-    return d->head != NULL && d->head->unacked < batch ? d->head : NULL;
+    return d->waiting != NULL && d->waiting->unacked < batch ? d->waiting : NULL;
 }
 
 void demand_take(struct demand *d, struct pull *p)
@@ -114,7 +101,7 @@ void demand_ended(struct demand *d, struct pull *p)
 int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t now_ns)
 {
     int64_t sum = 0;
-    for (struct pull *p = d->head; p != NULL && sum < limit; p = p->next) {
+    for (const struct pull *p = d->waiting; p != NULL && sum < limit; p = p->next) {
         int64_t room = batch - p->unacked;
         if (p->expires_ns > now_ns && room > 0)
             sum += room < p->left ? room : p->left;
@@ -129,7 +116,7 @@ void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, in
         return; /* the server is just bringing the two together: neither number holds */
     d->undelivered = undelivered;
     while (d->count > waiting)
-        drop(d, d->head);
+        drop(d, d->waiting);
     while (d->count < waiting && add(d, batch, now_ns + UNHEARD_NS) != NULL)
         ;
 }
@@ -138,6 +125,6 @@ void demand_forget(struct demand *d)
 {
     d->changes++;
     d->undelivered = 0;
-    while (d->head != NULL)
-        drop(d, d->head);
+    while (d->waiting != NULL)
+        drop(d, d->waiting);
 }

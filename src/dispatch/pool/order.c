@@ -2,7 +2,7 @@
 
 #include "dispatch/dispatch.h"
 
-/* The server said after the last message that there are more, and we have asked for them. */
+/* With the last message the server said that it has more, and they are asked for. */
 static bool is_refilling(const struct queue *q, int64_t now_ns)
 {
     return q->staged == 0 && q->behind > 0 && now_ns - q->behind_ns < ORDER_REFILL_WAIT_NS;
@@ -40,22 +40,22 @@ struct attempt *order_next(struct pool *p)
     return top != NULL ? group_queue_next(top) : NULL;
 }
 
-void order_taken(struct pool *p, const struct attempt *r)
+void order_taken(struct pool *p, const struct attempt *a)
 {
     bool lower_waits = false, was_top = true;
     for (int i = 0; i < p->queue_count; i++) {
         const struct queue *q = p->queues[i];
         if (group_queue_next(q) == NULL)
             continue;
-        if (q->rank < r->queue->rank)
+        if (q->rank < a->queue->rank)
             was_top = false;
-        else if (q->rank > r->queue->rank)
+        else if (q->rank > a->queue->rank)
             lower_waits = true;
     }
     if (!was_top)
         p->flow.share_credit -= 1;
     else if (!lower_waits)
-        p->flow.share_credit = 0; /* the lowest with tasks was served in its turn: nobody starves */
+        p->flow.share_credit = 0; /* the lowest priority with tasks had its turn: none starves */
     else if (p->flow.share_credit < 1)
         p->flow.share_credit += p->settings.share;
 }

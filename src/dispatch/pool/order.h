@@ -5,15 +5,15 @@
 
 #include "dispatch/pool/pool.h"
 
-/* The run to hand over next, still staged; NULL: none, or the highest priority with tasks has its
- * next one still on the way, which is worth the round trip. */
+/* The attempt to hand off next; it still waits. NULL: none may start, or the next task of the
+ * highest priority with tasks is on its way from the server, which is worth the wait. */
 struct attempt *order_next(struct pool *p);
-/* How long the next message of a priority that is known to have more is waited for before a lower
- * one goes first. */
+/* How long order_next waits for the next message of a priority whose queue has more, before a lower
+ * priority goes first. */
 #define ORDER_REFILL_WAIT_NS 50000000LL
-/* Is order_next waiting for one? */
+/* order_next waits for one now. */
 bool order_is_refilling(const struct pool *p);
-/* The choice was r: keeps the books of the share. */
-void order_taken(struct pool *p, const struct attempt *r);
+/* a, which order_next returned, is handed off: accounts for the share of the lower priorities. */
+void order_taken(struct pool *p, const struct attempt *a);
 
 #endif

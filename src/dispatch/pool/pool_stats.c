@@ -17,12 +17,12 @@
 #define ABSENCE_MAX_NS 30000000000LL
 #define DEMAND_MAX (1 << 20)
 
-/* ---- what waits ---- */
+/* ---- tasks that wait ---- */
 
 static void set_pending(struct queue *q, int64_t pending)
 {
     q->stats.pending = pending;
-    q->stats.told_ns = loop_now_ns(q->pool->dispatch->loop);
+    q->stats.answered_ns = loop_now_ns(q->pool->dispatch->loop);
     metric_set(q->stats.m_pending, pending);
     metric_hide(q->stats.m_pending, false);
 }
@@ -33,8 +33,9 @@ static void hide_pending(struct queue *q)
     metric_hide(q->stats.m_pending, true);
 }
 
-/* Everything un-acked in the queue that is not handed off waits: what the server has not sent, what
- * is held ready, what was put off, and what a dispatcher that died had held. */
+/* Of the queue's un-acked messages, those that are not handed off wait: those that the server has
+ * not delivered, that are held ready here, that were put off, and that a dead dispatcher had held.
+ */
 static void on_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct queue *q = arg;
@@ -46,9 +47,9 @@ static void on_info(void *arg, ax_err err, const struct consumer_info *info)
     set_pending(q, waits > q->staged ? waits : q->staged);
 }
 
-/* A queue that has sent all it has, of which nothing is held, has nothing that waits: no need to
- * ask. */
-static void look_at_queue(struct queue *q, int64_t now)
+/* Asks for the consumer's info now and then. A queue whose server has nothing more and of which
+ * nothing is held needs no query: nothing waits in it. */
+static void query_queue(struct queue *q, int64_t now)
 {
     struct pool *p = q->pool;
     struct queue_stats *f = &q->stats;
@@ -61,7 +62,7 @@ static void look_at_queue(struct queue *q, int64_t now)
         f->asking = consumer_info_get(p->dispatch->pipeline, p->dispatch->loop, q->stream, p->name,
                                       INFO_WAIT_MS, on_info, q) == AX_OK;
     }
-    if (f->pending >= 0 && now - f->told_ns > PENDING_STALE_NS)
+    if (f->pending >= 0 && now - f->answered_ns > PENDING_STALE_NS)
         hide_pending(q);
 }
 
@@ -156,7 +157,7 @@ void pool_stats_tick(struct pool *p)
     int64_t demand = demand_grantable(&p->flow.demand, p->settings.batch, DEMAND_MAX, now);
     bool known = true;
     for (int i = 0; i < p->queue_count; i++) {
-        look_at_queue(p->queues[i], now);
+        query_queue(p->queues[i], now);
         known = known && (p->queues[i]->stats.pending >= 0 || !p->queues[i]->live);
     }
     show_now(p, demand, now);
@@ -177,15 +178,15 @@ void pool_stats_tick(struct pool *p)
     show_past(p);
 }
 
-/* ---- what workers say ---- */
+/* ---- acknowledgements ---- */
 
-/* The worker's word has come after this time of silence. */
+/* How long the worker was silent until now. */
 static int64_t silence(int64_t handed_ns, int64_t heard_ns, int64_t now)
 {
     return now - (heard_ns > handed_ns ? heard_ns : handed_ns);
 }
 
-static void took(struct pool *p, int64_t run_ns, int64_t silence_ns, int64_t now)
+static void observe_run(struct pool *p, int64_t run_ns, int64_t silence_ns, int64_t now)
 {
     metric_observe_ns(p->count.run_seconds, run_ns);
     if (p->stats.past == NULL)
@@ -194,34 +195,34 @@ static void took(struct pool *p, int64_t run_ns, int64_t silence_ns, int64_t now
     window_observe(&p->stats.past->silence, silence_ns, now);
 }
 
-void pool_stats_heard(struct attempt *r, enum ack_kind kind)
+void pool_stats_observe_ack(struct attempt *a, enum ack_kind kind)
 {
     if (kind == ACK_UNKNOWN)
         return;
-    int64_t now = loop_now_ns(r->pool->dispatch->loop);
-    if (r->hand_off.at_ns != 0) {
-        int64_t passed = silence(r->hand_off.at_ns, r->hand_off.heard_ns, now);
-        if (passed > r->hand_off.silence_ns)
-            r->hand_off.silence_ns = passed;
+    int64_t now = loop_now_ns(a->pool->dispatch->loop);
+    if (a->hand_off.at_ns != 0) {
+        int64_t passed = silence(a->hand_off.at_ns, a->hand_off.heard_ns, now);
+        if (passed > a->hand_off.silence_ns)
+            a->hand_off.silence_ns = passed;
     }
     if (kind == ACK_PROGRESS) {
-        r->hand_off.heard_ns = now;
-        metric_add(r->pool->stats.m_progress, 1);
-    } else if (r->hand_off.at_ns != 0) {
-        took(r->pool, now - r->hand_off.at_ns, r->hand_off.silence_ns, now);
+        a->hand_off.heard_ns = now;
+        metric_add(a->pool->stats.m_progress, 1);
+    } else if (a->hand_off.at_ns != 0) {
+        observe_run(a->pool, now - a->hand_off.at_ns, a->hand_off.silence_ns, now);
     }
 }
 
-void pool_stats_heard_late(struct pool *p, const struct superseded_ack *l)
+void pool_stats_observe_superseded(struct pool *p, const struct superseded_ack *s)
 {
     int64_t now = loop_now_ns(p->dispatch->loop);
-    if (l->handed_ns != 0)
-        took(p, now - l->handed_ns, silence(l->handed_ns, l->heard_ns, now), now);
+    if (s->handed_ns != 0)
+        observe_run(p, now - s->handed_ns, silence(s->handed_ns, s->heard_ns, now), now);
 }
 
-void pool_stats_dead(const struct attempt *r)
+void pool_stats_dead(const struct attempt *a)
 {
-    metric_add(r->pool->stats.m_dead[r->end.why], 1);
+    metric_add(a->pool->stats.m_dead[a->end.why], 1);
 }
 
 /* ---- life ---- */
@@ -296,7 +297,7 @@ void pool_stats_begin(struct pool *p)
         f->past = calloc(1, sizeof(*f->past));
     if (f->past == NULL)
         return; /* the gauges of the last minutes stay hidden */
-    /* another may have led it meanwhile */
+    /* after a longer absence: another has led it, and its history has a hole */
     if (is_new || now - f->past->history.newest.at_ns > ABSENCE_MAX_NS) {
         memset(f->past, 0, sizeof(*f->past));
         window_init(&f->past->run, PAST_SPAN_NS, now);
