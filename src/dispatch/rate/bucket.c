@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-/* Tokens are only written down when one is taken or the rate changes; in between they are a
- * function of the time since then. So looking often adds no rounding, and what is written is off by
- * half an ulp per token taken: a hundred million starts with a burst of a million are off by less
- * than a hundredth of a token.
+/* The number of tokens is stored only when one is taken or the rate changes; in between it is
+ * computed from the time since then. So reading it often adds no rounding error, and the stored
+ * number is off by half an ulp per token taken: a hundred million starts with a burst of a million
+ * are off by less than a hundredth of a token.
  *
  * A token given back (bucket_return) may have been replaced by refill while it was out, so the
  * bound holds for starts counted at the time their token was taken. */
 
-/* Tokens there at now_ns. A time before the last one counts as the last one: nothing is refilled
+/* Tokens at now_ns. A time before the last refill counts as the last refill, so no time is counted
  * twice. */
 static double tokens_at(const struct bucket *b, int64_t now_ns)
 {

@@ -13,23 +13,21 @@ struct bucket {
     int64_t last_ns;   /* monotonic time of the last refill */
 };
 
-/* Starts empty (a new leader starts with an empty bucket, docs/design/dispatching.md). rate_per_s
- * >= 0, burst
- * >= 1. */
+/* Starts empty, as the bucket of a new leader must (docs/design/dispatching.md). rate_per_s >= 0,
+ * burst >= 1. now_ns, here and below: monotonic. */
 void bucket_init(struct bucket *b, double rate_per_s, double burst, int64_t now_ns);
-/* Changes rate and burst; what has been saved up so far is kept, at most the new burst. */
+/* Changes rate and burst; the tokens saved up so far stay, at most the new burst. */
 void bucket_set(struct bucket *b, double rate_per_s, double burst, int64_t now_ns);
 /* Whole tokens that can be taken now; INT64_MAX when unlimited. */
 int64_t bucket_available(struct bucket *b, int64_t now_ns);
 /* Takes one. Returns 1, or 0 when there is none. */
 int bucket_take(struct bucket *b, int64_t now_ns);
-/* Gives one back that was not used (duplicate dropped). Never above burst. */
+/* Gives a token back that was not used (a duplicate was dropped). Never above burst. */
 void bucket_return(struct bucket *b);
-/* Between these monotonic times no tokens come, since what was taken before is used only at to_ns,
- * all at once. No later than from_ns was a token taken or the rate changed. Nothing when
- * unlimited. */
+/* No tokens come between from_ns and to_ns, because the tokens taken before are used at to_ns, all
+ * at once. The bucket must not have been changed after from_ns. No-op when unlimited. */
 void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns);
-/* Nanoseconds until one token is there; 0: now. */
+/* Nanoseconds until a token can be taken; 0: now. */
 int64_t bucket_wait_ns(struct bucket *b, int64_t now_ns);
 
 #endif

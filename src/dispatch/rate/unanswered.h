@@ -1,8 +1,9 @@
-/* Starts without an answer. A start counts when its token is taken, and happens when the server has
- * stored it. What is held up in between, by a server that stands still or by a look-up, happens all
- * at once afterwards: so no more of it is begun than a burst, or than twice what is usually under
- * way if that is more, and no tokens come meanwhile. One for each bucket, a pool's and a group's.
- * Loop lock. */
+/* Starts that have no answer yet. A start takes its token when it begins, and counts for the worker
+ * when the server has stored the hand-off. A server that pauses, or a slow look-up, holds up starts
+ * in between; they then happen all at once. So at most a burst of them may be without an answer, or
+ * twice as many as usually are if that is more, and no tokens come while that limit is reached. One
+ * for each bucket, a pool's and a group's. Pure: the caller passes the time (monotonic). Loop
+ * lock. */
 #ifndef AX_DISPATCH_RATE_UNANSWERED_H
 #define AX_DISPATCH_RATE_UNANSWERED_H
 
@@ -11,14 +12,15 @@
 
 #include "dispatch/rate/bucket.h"
 
+/* Zero-initialise. */
 struct unanswered {
-    int64_t count;    /* hold a token of the bucket, and are not known to be stored */
-    int64_t since_ns; /* monotonic: since when no more is begun because of them; 0: it is */
+    int64_t count;    /* starts that hold a token of the bucket and are not known to be stored */
+    int64_t since_ns; /* monotonic: since when they keep others from starting; 0: they do not */
 };
 
-/* No more may be begun for now. Asked before a token is taken, and when an answer has come while it
- * said so: the bucket is held (bucket_hold) from the one to the other. usual_ns: how long an answer
- * takes as a rule. */
+/* True: no start may begin now. To be called before a token is taken, and again when an answer has
+ * come while it was true; between the two the bucket gets no tokens (bucket_hold). usual_ns: how
+ * long an answer usually takes. */
 bool unanswered_are_due(struct unanswered *u, struct bucket *b, int64_t usual_ns, int64_t now_ns);
 
 #endif
