@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/go_text.h"
+#include "base/text/go_text.h"
 #include "base/text/utf8.h"
 #include "task/names.h"
 

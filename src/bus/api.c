@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/text/rfc3339.h"
-#include "bus/connect.h"
 
 struct question {
     struct loop *loop;
@@ -98,24 +97,4 @@ ax_err api_ask(struct pipeline *p, struct loop *l, const char *what, json_t *pay
     ax_err err = text != NULL ? send(p, what, text, timeout_ms, q) : AX_E_NOMEM;
     free(text);
     return err;
-}
-
-void api_request(natsConnection *nc, const char *what, json_t *payload, int64_t timeout_ms,
-                 struct api_answer *out, json_t **root)
-{
-    char subject[API_SUBJECT_MAX];
-    natsMsg *reply = NULL;
-    char *text = payload != NULL ? json_dumps(payload, JSON_COMPACT) : strdup("");
-    int n = snprintf(subject, sizeof(subject), "$JS.API.%s", what);
-    json_decref(payload);
-    *root = NULL;
-    *out = (struct api_answer){.err = text == NULL ? AX_E_NOMEM : AX_E_TOO_LONG};
-    if (text != NULL && n < (int)sizeof(subject)) {
-        out->err = connect_error(
-            natsConnection_RequestString(&reply, nc, subject, text, timeout_ms));
-    }
-    if (out->err == AX_OK)
-        api_read(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), out, root);
-    natsMsg_Destroy(reply);
-    free(text);
 }

@@ -4,7 +4,6 @@
 #define AX_BUS_API_H
 
 #include <jansson.h>
-#include <nats/nats.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,10 +36,6 @@ typedef void (*api_cb)(void *arg, const struct api_answer *a);
  * AX_E_DISCONNECTED: not asked, cb is not called. */
 ax_err api_ask(struct pipeline *p, struct loop *l, const char *what, json_t *payload,
                int64_t timeout_ms, api_cb cb, void *arg);
-
-/* The same for commands: blocks. nc: borrowed. *root as in api_read. */
-void api_request(natsConnection *nc, const char *what, json_t *payload, int64_t timeout_ms,
-                 struct api_answer *out, json_t **root);
 
 /* A time stamp of an answer: RFC 3339 text under name in o, in ns; 0: none there. */
 int64_t api_time_ns(const json_t *o, const char *name);

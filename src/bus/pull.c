@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/go_text.h"
+#include "base/text/go_text.h"
 
 static bool pull_parse_json(const char *data, size_t bytes, struct pull_request *out)
 {

@@ -28,7 +28,8 @@ EXCEPTIONS = {
     ("src/task/names.c", "pthread_once"): "fetches OpenSSL's SHA-256 once for all threads",
     ("src/stats/metrics.c", "pthread_mutex_lock"): "metrics are rendered on the HTTP thread",
     ("src/stats/metrics.c", "pthread_mutex_unlock"): "metrics are rendered on the HTTP thread",
-    ("src/bus/api.c", "natsConnection_RequestString"): "blocking, for the commands of ax",
+    ("src/bus/provision/provision.c", "natsConnection_RequestString"):
+        "blocking, for the commands of ax",
     ("src/bus/provision/provision.c", "natsConnection_RequestMsg"):
         "blocking, for the commands of ax",
 }

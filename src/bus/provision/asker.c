@@ -21,9 +21,9 @@ void asker_init(struct asker *a, struct pipeline *p, struct loop *l)
     *a = (struct asker){.pipeline = p, .loop = l};
 }
 
-void asker_init_blocking(struct asker *a, natsConnection *nc)
+void asker_init_blocking(struct asker *a, asker_request request, void *arg)
 {
-    *a = (struct asker){.nc = nc};
+    *a = (struct asker){.request = request, .request_arg = arg};
 }
 
 static void pump(struct asker *a);
@@ -102,7 +102,7 @@ static void ask_blocking(struct asker *a, struct asker_question *q)
 {
     struct api_answer answer;
     json_t *root;
-    api_request(a->nc, q->what, q->payload, ASKER_TIMEOUT_MS, &answer, &root);
+    a->request(a->request_arg, q->what, q->payload, &answer, &root);
     q->cb(q->arg, &answer);
     json_decref(root);
     free(q);

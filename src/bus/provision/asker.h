@@ -1,11 +1,11 @@
 /* Questions to the JetStream API, for everything that provisions: a queue of them, of which a
  * bounded number is under way. The daemons' asker puts them through the pipeline and never waits;
- * a command's asker blocks in asker_run, one question at a time. What asks is the same code. */
+ * a command's asker blocks in asker_run, one question at a time. Whoever asks need not know
+ * which. */
 #ifndef AX_BUS_PROVISION_ASKER_H
 #define AX_BUS_PROVISION_ASKER_H
 
 #include <jansson.h>
-#include <nats/nats.h>
 #include <stdbool.h>
 
 #include "bus/api.h"
@@ -14,12 +14,17 @@
 
 #define ASKER_TIMEOUT_MS 5000
 
+/* A request that blocks; payload (NULL: none) is taken. *root: see api_read. */
+typedef void (*asker_request)(void *arg, const char *what, json_t *payload, struct api_answer *out,
+                              json_t **root);
+
 struct asker_question;
 
 struct asker {
     struct pipeline *pipeline; /* of a daemon; NULL: a command */
     struct loop *loop;
-    natsConnection *nc; /* of a command */
+    asker_request request; /* of a command */
+    void *request_arg;
     struct asker_question *waiting;
     int under_way;
     bool stopped;
@@ -31,8 +36,8 @@ struct asker {
 
 /* p, l: borrowed for the life of a. */
 void asker_init(struct asker *a, struct pipeline *p, struct loop *l);
-/* nc: borrowed. Nothing happens outside asker_run. */
-void asker_init_blocking(struct asker *a, natsConnection *nc);
+/* Nothing is asked outside asker_run. */
+void asker_init_blocking(struct asker *a, asker_request request, void *arg);
 
 /* what: the subject behind "$JS.API."; payload (NULL: none) is taken. cb is called once, and before
  * asker_ask returns where nothing can be sent. A daemon's: loop's lock held. */

@@ -12,6 +12,55 @@
 
 #define ADD_POOL_TRIES 5
 
+/* ---- requests ---- */
+
+static void request(void *nc, const char *what, json_t *payload, struct api_answer *out,
+                    json_t **root)
+{
+    char subject[API_SUBJECT_MAX];
+    natsMsg *reply = NULL;
+    char *text = payload != NULL ? json_dumps(payload, JSON_COMPACT) : strdup("");
+    int n = snprintf(subject, sizeof(subject), "$JS.API.%s", what);
+    json_decref(payload);
+    *root = NULL;
+    *out = (struct api_answer){.err = text == NULL ? AX_E_NOMEM : AX_E_TOO_LONG};
+    if (text != NULL && n < (int)sizeof(subject)) {
+        out->err = connect_error(
+            natsConnection_RequestString(&reply, nc, subject, text, ASKER_TIMEOUT_MS));
+    }
+    if (out->err == AX_OK)
+        api_read(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), out, root);
+    natsMsg_Destroy(reply);
+    free(text);
+}
+
+ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply,
+                      int *err_code, struct problem *p)
+{
+    struct api_answer a;
+    request(nc, what, payload, &a, reply);
+    if (err_code != NULL)
+        *err_code = a.err_code;
+    return a.err == AX_OK ? AX_OK : api_problem(what, &a, p);
+}
+
+ax_err provision_api(natsConnection *nc, const char *what, const char *payload, int64_t timeout_ms,
+                     char **reply, int *err_code, struct problem *p)
+{
+    struct api_answer a;
+    json_t *root;
+    *reply = NULL;
+    request(nc, what, payload[0] != '\0' ? json_loads(payload, 0, NULL) : NULL, &a, &root);
+    (void)timeout_ms;
+    *err_code = a.err_code;
+    if (a.err != AX_OK)
+        return api_problem(what, &a, p);
+    *reply = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    return *reply != NULL ? AX_OK
+                          : problem_set(p, AX_E_NOMEM, "%s: %s", what, ax_err_text(AX_E_NOMEM));
+}
+
 /* ---- the jobs of the provisioner, one at a time ---- */
 
 /* What a job that ended says; arg of its callbacks. */
@@ -62,7 +111,7 @@ ax_err provision_streams(natsConnection *nc, int replicas,
     struct outcome o = {.created = created, .arg = arg};
     struct streams s = {
         .asker = &asker, .replicas = replicas, .created = on_created, .done = on_done, .arg = &o};
-    asker_init_blocking(&asker, nc);
+    asker_init_blocking(&asker, request, nc);
     streams_ensure(&s);
     return run(&asker, &o, p);
 }
@@ -75,7 +124,7 @@ ax_err provision_short_of_replicas(natsConnection *nc, int replicas,
     struct outcome o = {.tell = found, .arg = arg};
     struct streams_short s = {
         .asker = &asker, .replicas = replicas, .found = on_short, .done = on_done, .arg = &o};
-    asker_init_blocking(&asker, nc);
+    asker_init_blocking(&asker, request, nc);
     streams_find_short(&s);
     return run(&asker, &o, p);
 }
@@ -85,7 +134,7 @@ ax_err provision_priorities(natsConnection *nc, struct priorities *out, struct p
     struct asker asker;
     struct outcome o = {0};
     struct priorities_reading r;
-    asker_init_blocking(&asker, nc);
+    asker_init_blocking(&asker, request, nc);
     priorities_read(&r, &asker, on_done, &o);
     ax_err err = run(&asker, &o, p);
     if (err == AX_OK)
@@ -99,7 +148,7 @@ ax_err provision_pool(natsConnection *nc, const struct priorities *ps, const cha
     struct asker asker;
     struct outcome o = {0};
     const struct consumers_events events = {.done = on_consumers, .arg = &o};
-    asker_init_blocking(&asker, nc);
+    asker_init_blocking(&asker, request, nc);
     consumers_ensure_pool(&asker, ps, pool, &events);
     return run(&asker, &o, p);
 }
@@ -109,38 +158,9 @@ ax_err provision_feeders(natsConnection *nc, const struct priorities *ps, struct
     struct asker asker;
     struct outcome o = {0};
     const struct consumers_events events = {.done = on_consumers, .arg = &o};
-    asker_init_blocking(&asker, nc);
+    asker_init_blocking(&asker, request, nc);
     consumers_ensure_feeders(&asker, ps, &events);
     return run(&asker, &o, p);
-}
-
-/* ---- requests ---- */
-
-ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply,
-                      int *err_code, struct problem *p)
-{
-    struct api_answer a;
-    api_request(nc, what, payload, ASKER_TIMEOUT_MS, &a, reply);
-    if (err_code != NULL)
-        *err_code = a.err_code;
-    return a.err == AX_OK ? AX_OK : api_problem(what, &a, p);
-}
-
-ax_err provision_api(natsConnection *nc, const char *what, const char *payload, int64_t timeout_ms,
-                     char **reply, int *err_code, struct problem *p)
-{
-    struct api_answer a;
-    json_t *root;
-    *reply = NULL;
-    api_request(nc, what, payload[0] != '\0' ? json_loads(payload, 0, NULL) : NULL, timeout_ms, &a,
-                &root);
-    *err_code = a.err_code;
-    if (a.err != AX_OK)
-        return api_problem(what, &a, p);
-    *reply = json_dumps(root, JSON_COMPACT);
-    json_decref(root);
-    return *reply != NULL ? AX_OK
-                          : problem_set(p, AX_E_NOMEM, "%s: %s", what, ax_err_text(AX_E_NOMEM));
 }
 
 /* ---- a pool's entry in KV_AX_POOLS ---- */

@@ -1,4 +1,4 @@
-#include "base/go_text.h"
+#include "base/text/go_text.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* JSON and durations as Go's standard library reads them, for what workers may write and
  * nats-server accepts. Parsers of foreign input. Pure functions. */
-#ifndef AX_BASE_GO_TEXT_H
-#define AX_BASE_GO_TEXT_H
+#ifndef AX_BASE_TEXT_GO_TEXT_H
+#define AX_BASE_TEXT_GO_TEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>
