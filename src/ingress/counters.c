@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-const char *state_text(enum state s)
+const char *counters_state_text(enum state s)
 {
     static const char *const texts[] = {
 #define X(name, text) text,
@@ -36,7 +36,7 @@ void counters_register(struct counters *c)
                                     "Submissions not taken, by reason", labels);
     }
     for (int i = 0; i < STATE_COUNT; i++) {
-        snprintf(labels, sizeof(labels), "state=\"%s\"", state_text((enum state)i));
+        snprintf(labels, sizeof(labels), "state=\"%s\"", counters_state_text((enum state)i));
         c->duplicates[i] = metrics_get(METRIC_COUNTER, "ax_ingress_duplicates_total",
                                        "Submissions with a known key, by the state the task was in",
                                        labels);

@@ -37,7 +37,7 @@ enum state {
 #undef X
         STATE_COUNT
 };
-const char *state_text(enum state s);
+const char *counters_state_text(enum state s);
 
 struct counters {
     struct metric *refused[REFUSAL_COUNT];

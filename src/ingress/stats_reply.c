@@ -56,8 +56,8 @@ static void note(struct stats_reply *t)
     for (struct queue *l = t->ing->queues; l != NULL; l = l->next) {
         struct queue_past *p = past_of(t, l);
         if (p != NULL) {
-            history_note(&p->busy, (const double[HISTORY_SERIES]){(double)metric_value(l->busy)},
-                         now);
+            history_note(&p->busy,
+                         (const double[HISTORY_SERIES]){(double)metric_value(l->count.busy)}, now);
         }
     }
 }

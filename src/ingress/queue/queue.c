@@ -31,12 +31,12 @@ struct queue *queue_find(struct ingress *ing, const char *name)
 /* What a priority that is gone had is not told any more. */
 static void report(const struct queue *l)
 {
-    metric_set(l->tasks, (int64_t)l->p.messages);
-    metric_set(l->limit, l->p.max_msgs);
-    metric_set(l->is_spilling, l->spilling);
-    metric_hide(l->tasks, !l->here);
-    metric_hide(l->limit, !l->here || l->p.max_msgs < 0);
-    metric_hide(l->is_spilling, !l->here);
+    metric_set(l->gauge.tasks, (int64_t)l->p.messages);
+    metric_set(l->gauge.limit, l->p.max_msgs);
+    metric_set(l->gauge.is_spilling, l->spilling);
+    metric_hide(l->gauge.tasks, !l->here);
+    metric_hide(l->gauge.limit, !l->here || l->p.max_msgs < 0);
+    metric_hide(l->gauge.is_spilling, !l->here);
 }
 
 static void on_sample(void *arg, ax_err err, const struct stream_info *info)
@@ -149,22 +149,24 @@ static struct queue *queue_new(struct ingress *ing, const struct priority *p)
     l->ing = ing;
     l->p = *p;
     drain_init(&l->drain);
-    l->submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total",
-                          "Submissions with a valid priority");
-    l->accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total",
-                         "Tasks stored in the queue");
-    l->busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total",
-                     "Submissions answered busy because the queue was full");
-    l->over_share = metric(l, METRIC_COUNTER, "ax_ingress_over_share_total",
-                           "Submissions answered busy because their group held more than its share "
-                           "while others waited");
-    l->spilled = metric(l, METRIC_COUNTER, "ax_ingress_spilled_total", "Tasks stored in the spill");
-    l->tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks",
-                      "Unfinished tasks in the queue, as last read from the server");
-    l->limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks",
-                      "Bound of the queue, as last read from the server");
-    l->is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling",
-                            "1: tasks wait in the spill, new ones go there, too");
+    l->count.submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total",
+                                "Submissions with a valid priority");
+    l->count.accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total",
+                               "Tasks stored in the queue");
+    l->count.busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total",
+                           "Submissions answered busy because the queue was full");
+    l->count.over_share = metric(
+        l, METRIC_COUNTER, "ax_ingress_over_share_total",
+        "Submissions answered busy because their group held more than its share "
+        "while others waited");
+    l->count.spilled = metric(l, METRIC_COUNTER, "ax_ingress_spilled_total",
+                              "Tasks stored in the spill");
+    l->gauge.tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks",
+                            "Unfinished tasks in the queue, as last read from the server");
+    l->gauge.limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks",
+                            "Bound of the queue, as last read from the server");
+    l->gauge.is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling",
+                                  "1: tasks wait in the spill, new ones go there, too");
     if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK ||
         feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
         log_error("cannot start the feeders, trying again", "priority=%s", p->name);

@@ -1,7 +1,7 @@
 /* A priority as ingress sees it: its queue stream, whether that is full and how fast it drains,
  * whether tasks of it wait in the spill, and the two feeders that bring tasks back. A queue is
- * never freed, since submissions in the works point to it; it is revived when a priority of its
- * name comes back. Lock held in every call. */
+ * never freed, since submissions in flight point to it; it is revived when a priority of its name
+ * returns. Lock held in every call. */
 #ifndef AX_INGRESS_QUEUE_QUEUE_H
 #define AX_INGRESS_QUEUE_QUEUE_H
 
@@ -34,8 +34,12 @@ struct queue {
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
     struct shares *shares; /* NULL: it was never full for a group */
-    struct metric *submitted, *accepted, *busy, *spilled, *over_share;
-    struct metric *tasks, *limit, *is_spilling; /* gauges */
+    struct {
+        struct metric *submitted, *accepted, *busy, *spilled, *over_share;
+    } count;
+    struct {
+        struct metric *tasks, *limit, *is_spilling;
+    } gauge;
 };
 
 struct queue *queue_find(struct ingress *ing, const char *name);

@@ -35,8 +35,8 @@ void submission_store_refused(struct submission *s, const char *stream, const st
 {
     struct verdict v;
     int code = a->code >= 400 && a->code < 600 ? a->code : 503;
-    verdict_error(&v, code, a->err_code, 0, "stream %s refuses the task: %s", stream,
-                  a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
+    answer_error(&v, code, a->err_code, 0, "stream %s refuses the task: %s", stream,
+                 a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
     submission_refuse(s, REFUSED_SERVER, &v);
 }
 
@@ -75,7 +75,7 @@ static void on_spilled(struct submission *s, const struct answer *a)
 {
     FAULT_IF(a->err == AX_OK, "submit.spill.after");
     if (a->err == AX_OK)
-        metric_add(s->queue->spilled, 1);
+        metric_add(s->queue->count.spilled, 1);
     if (is_error(a, JSERR_STORE_FULL))
         submission_event(s, SUBMISSION_FULL);
     else
