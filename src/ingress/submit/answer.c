@@ -9,8 +9,8 @@
 #include "base/text/utf8.h"
 #include "task/header.h"
 
-void answer_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
-                  const char *format, ...)
+void answer_set_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
+                      const char *format, ...)
 {
     va_list args;
     *v = (struct verdict){.code = code, .err_code = err_code, .retry_after_ms = retry_after_ms};

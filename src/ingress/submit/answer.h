@@ -24,8 +24,8 @@ struct verdict {
     char description[400];
 };
 
-void answer_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
-                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+void answer_set_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The verdict as JSON into buf; returns its length. ANSWER_MAX_BYTES always suffices: what is not
  * UTF-8 in the description becomes '?', control characters too. */

@@ -128,7 +128,8 @@ static void start(struct batch *b, size_t index)
     struct problem p = {0};
     if (s == NULL) {
         struct verdict v;
-        answer_error(&v, 503, JSERR_STORE_FULL, 1000, "ingress is out of memory, retry in 1000ms");
+        answer_set_error(&v, 503, JSERR_STORE_FULL, 1000,
+                         "ingress is out of memory, retry in 1000ms");
         batch_answered(b, index, &v);
         batch_release(b);
         return;

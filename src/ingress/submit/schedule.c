@@ -18,10 +18,10 @@ static void found_one(struct submission *s, const struct stored_msg *found,
     struct verdict v;
     s->told.seq = found->seq;
     if (there->cron == NULL) {
-        answer_error(&v, 400, JSERR_BAD_REQUEST, 0,
-                     "Ax-Cron: the key names task %s, which is not recurring and waits in "
-                     "AX_LATER; use another key, or cancel that task",
-                     s->task.id);
+        answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0,
+                         "Ax-Cron: the key names task %s, which is not recurring and waits in "
+                         "AX_LATER; use another key, or cancel that task",
+                         s->task.id);
         submission_refuse(s, REFUSED_CRON, &v);
     } else if (there->submitted == s->task.submitted) {
         submission_event(s, SUBMISSION_OURS);

@@ -102,9 +102,9 @@ static void known(struct submission *s, const char *stream, enum state state)
 static void busy(struct submission *s, const char *full_of, int64_t hint_ms)
 {
     struct verdict v;
-    answer_error(&v, 503, JSERR_STORE_FULL, hint_ms,
-                 "queue %s is full (%s), retry in %" PRId64 "ms", s->queue->p.name, full_of,
-                 hint_ms);
+    answer_set_error(&v, 503, JSERR_STORE_FULL, hint_ms,
+                     "queue %s is full (%s), retry in %" PRId64 "ms", s->queue->p.name, full_of,
+                     hint_ms);
     metric_add(s->queue->count.busy, 1);
     answer(s, &v);
     end(s);
@@ -128,11 +128,11 @@ static void busy_share(struct submission *s)
     hint_ms = hint_ms < OVER_SHARE_MS ? OVER_SHARE_MS : hint_ms;
     metric_add(s->queue->count.over_share, 1);
     metric_add(s->queue->count.busy, 1);
-    answer_error(&v, 503, JSERR_STORE_FULL, hint_ms,
-                 "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64
-                 " while others wait, retry in %" PRId64 "ms",
-                 s->queue->p.name, s->task.group != NULL ? s->task.group : "", s->told.over.held,
-                 s->told.over.share, hint_ms);
+    answer_set_error(&v, 503, JSERR_STORE_FULL, hint_ms,
+                     "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64
+                     " while others wait, retry in %" PRId64 "ms",
+                     s->queue->p.name, s->task.group != NULL ? s->task.group : "",
+                     s->told.over.held, s->told.over.share, hint_ms);
     answer(s, &v);
     end(s);
 }
@@ -140,7 +140,7 @@ static void busy_share(struct submission *s)
 static void unknown(struct submission *s)
 {
     struct verdict v;
-    answer_error(
+    answer_set_error(
         &v, 503, JSERR_JS_UNAVAILABLE, SUBMITS_RETRY_MS,
         s->facts.keyed
             ? "unknown: JetStream does not answer; retry with the same key"
@@ -273,10 +273,10 @@ void submission_refuse_for(struct submission *s, enum refusal why, const struct 
 {
     struct verdict v;
     if (p->err == AX_E_NOMEM) {
-        answer_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
-                     "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
+        answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
+                         "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
     } else {
-        answer_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s", p->text);
+        answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s", p->text);
     }
     submission_refuse(s, why, &v);
 }

@@ -27,7 +27,7 @@ static void asked(struct submission *s, ax_err err)
     if (s->facts.state == SUBMISSION_BURY)
         log_error("dead letter cannot be made", "error=\"%s\"", ax_err_text(err));
     if (err == AX_E_TOO_LONG || err == AX_E_INVALID) {
-        answer_error(&v, 400, JSERR_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
+        answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "cannot be stored: %s", ax_err_text(err));
         submission_refuse(s, REFUSED_SERVER, &v);
     } else {
         submission_event(s, SUBMISSION_NO_ANSWER);

@@ -65,11 +65,11 @@ static bool refuse_time(struct submission *s)
         retry_ms = retry_ms < SUBMITS_RETRY_MS    ? SUBMITS_RETRY_MS
                    : retry_ms > DRAIN_HINT_MAX_MS ? DRAIN_HINT_MAX_MS
                                                   : retry_ms;
-        answer_error(&v, 503, JSERR_INSUFFICIENT_RESOURCES, retry_ms,
-                     "clock: the server's clock was set back by %" PRId64
-                     "ms; delayed tasks are refused until it has "
-                     "caught up, retry in %" PRId64 "ms",
-                     behind / 1000000, retry_ms);
+        answer_set_error(&v, 503, JSERR_INSUFFICIENT_RESOURCES, retry_ms,
+                         "clock: the server's clock was set back by %" PRId64
+                         "ms; delayed tasks are refused until it has "
+                         "caught up, retry in %" PRId64 "ms",
+                         behind / 1000000, retry_ms);
         submission_refuse(s, REFUSED_CLOCK, &v);
         return true;
     }
@@ -86,9 +86,9 @@ static bool refuse_time(struct submission *s)
         return true;
     }
     if (s->due_ns != 0 && later_is_full(&ing->later)) {
-        answer_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
-                     "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
-                     SUBMITS_RETRY_MS);
+        answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
+                         "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
+                         SUBMITS_RETRY_MS);
         submission_refuse(s, REFUSED_LATER_FULL, &v);
         return true;
     }

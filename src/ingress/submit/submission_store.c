@@ -35,8 +35,8 @@ void submission_store_refused(struct submission *s, const char *stream, const st
 {
     struct verdict v;
     int code = a->code >= 400 && a->code < 600 ? a->code : 503;
-    answer_error(&v, code, a->err_code, 0, "stream %s refuses the task: %s", stream,
-                 a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
+    answer_set_error(&v, code, a->err_code, 0, "stream %s refuses the task: %s", stream,
+                     a->err == AX_E_SERVER ? a->description : ax_err_text(a->err));
     submission_refuse(s, REFUSED_SERVER, &v);
 }
 

@@ -27,8 +27,8 @@ static void refuse_no_memory(struct ingress *ing, natsMsg *msg)
         natsMsg_Destroy(msg);
         return;
     }
-    answer_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
-                 "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
+    answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
+                     "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
     answer_error(ing, msg, &v, REFUSED_BUSY);
 }
 
@@ -57,7 +57,7 @@ void submit_take(struct ingress *ing, natsMsg *msg)
     struct verdict v;
     const char *reply = natsMsg_GetReply(msg), *schema = NULL;
     if (reply != NULL && submits_are_full(ing->submits)) {
-        answer_error(&v, 503, JSERR_STORE_FULL, 100, "ingress is busy, retry in 100ms");
+        answer_set_error(&v, 503, JSERR_STORE_FULL, 100, "ingress is busy, retry in 100ms");
         answer_error(ing, msg, &v, REFUSED_BUSY);
         return;
     }

@@ -43,8 +43,8 @@ static void an_error_holds_code_and_description(void **state)
     (void)state;
     struct verdict v;
     json_t *root;
-    answer_error(&v, 503, JSERR_STORE_FULL, 250, "queue %s is full (%d tasks), retry in %dms",
-                 "high", 1000, 250);
+    answer_set_error(&v, 503, JSERR_STORE_FULL, 250, "queue %s is full (%d tasks), retry in %dms",
+                     "high", 1000, 250);
     json_t *e = error_of(&v, &root);
     assert_int_equal(json_integer_value(json_object_get(e, "code")), 503);
     assert_int_equal(json_integer_value(json_object_get(e, "err_code")), 10077);
@@ -73,7 +73,7 @@ static void any_bytes_give_valid_json(void **state)
         for (int pad = 0; pad < 400; pad++) {
             struct verdict v;
             json_t *root;
-            answer_error(&v, 400, JSERR_BAD_REQUEST, 0, "%*s%s%s", pad, "", texts[i], texts[i]);
+            answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "%*s%s%s", pad, "", texts[i], texts[i]);
             error_of(&v, &root);
             json_decref(root);
         }
@@ -82,7 +82,7 @@ static void any_bytes_give_valid_json(void **state)
         for (int b = 1; b < 256; b++) {
             struct verdict v;
             json_t *root;
-            answer_error(&v, 400, JSERR_BAD_REQUEST, 0, "%c%c", a, b);
+            answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "%c%c", a, b);
             error_of(&v, &root);
             json_decref(root);
         }
@@ -97,7 +97,7 @@ static void the_longest_description_fits(void **state)
     json_t *root;
     memset(quotes, '"', sizeof(quotes) - 1);
     quotes[sizeof(quotes) - 1] = '\0';
-    answer_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s", quotes);
+    answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s", quotes);
     json_t *e = error_of(&v, &root);
     assert_int_equal(json_string_length(json_object_get(e, "description")),
                      sizeof(v.description) - 1);
