@@ -1,5 +1,5 @@
-/* One task of each firing, and none while the last one is unfinished. What the last one was stands
- * in a record of the bucket AX_DONE, written by compare-and-set, so that instances agree. */
+#include "ingress/feed/cron_firing.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,27 +8,18 @@
 #include "base/log.h"
 #include "bus/pipeline_get.h"
 #include "done/record.h"
-#include "ingress/feed/cron_firing.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/queue.h"
 #include "task/header.h"
 
 #define ASK_WAIT_MS 5000
-#define ROUNDS_MAX 10
 
-/* Where an unfinished task may be. A task moves from the due message into the queue, from there to
- * AX_LATER for a retry and back; it is written to the next place before it leaves the last, so
- * looking along its way, and at the queue once more, finds it. */
-enum { DUE, SPILL, QUEUE, LATER, QUEUE_AGAIN, PLACES };
-
-static void ask_record(struct firing *f);
-static void ask_place(struct firing *f);
+static void happened(struct firing *f, enum firing_event event);
 
 void cron_firing_init(struct firing *f, struct ingress *ing, const struct task *t, natsMsg *due,
                       uint64_t seq, int64_t time_ns)
 {
-    *f = (struct firing){
-        .ing = ing, .seq = seq, .time_ns = time_ns, .claimed = t->overlap == TASK_OVERLAP_QUEUE};
+    *f = (struct firing){.ing = ing, .seq = seq, .time_ns = time_ns};
     memcpy(f->schedule, t->id, sizeof(f->schedule));
     memcpy(f->pool, t->pool, sizeof(f->pool));
     memcpy(f->priority, t->priority, sizeof(f->priority));
@@ -36,7 +27,7 @@ void cron_firing_init(struct firing *f, struct ingress *ing, const struct task *
     cron_firing_key(t->key, time_ns, f->key);
 }
 
-void cron_to_task(const struct firing *f, struct task *t)
+void cron_firing_to_task(const struct firing *f, struct task *t)
 {
     memcpy(t->id, f->id, sizeof(t->id));
     t->key = f->key;
@@ -47,23 +38,18 @@ void cron_to_task(const struct firing *f, struct task *t)
     t->overlap = TASK_OVERLAP_DEFAULT;
 }
 
-static void say(struct firing *f, enum cron_word word)
-{
-    f->claimed = word == CRON_GO;
-    f->cb(f->arg, word);
-}
+/* ---- the record of the last firing */
 
-static void on_claimed(void *arg, const struct answer *a)
+static void on_written(void *arg, const struct answer *a)
 {
     static struct log_gate gate;
     struct firing *f = arg;
     unsigned long more;
     FAULT("firing.record.after");
     if (a->err == AX_OK) {
-        say(f, CRON_GO);
-    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ &&
-               ++f->rounds < ROUNDS_MAX) {
-        ask_record(f);
+        happened(f, FIRING_WRITTEN);
+    } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
+        happened(f, FIRING_CHANGED);
     } else {
         char text[256];
         if (log_gate_open(&gate, loop_now_ns(f->ing->loop), 1000000000LL, &more)) {
@@ -73,26 +59,24 @@ static void on_claimed(void *arg, const struct answer *a)
                                sizeof(text)),
                      more);
         }
-        say(f, CRON_LATER);
+        happened(f, FIRING_NO_ANSWER);
     }
 }
 
-static void claim(struct firing *f)
+static bool write_record(struct firing *f)
 {
     char reply[PIPELINE_REPLY_MAX], subject[SUBJECT_MAX_CHARS], expected[24];
     uint8_t data[RECORD_MAX_BYTES];
     struct record r = {
         .state = RECORD_FIRED, .attempt = 1, .fence = f->seq, .finished_ns = f->time_ns};
     natsMsg *msg = NULL;
-    if (pipeline_reserve(f->ing->pipe, reply) != AX_OK) {
-        say(f, CRON_LATER);
-        return;
-    }
+    if (pipeline_reserve(f->ing->pipe, reply) != AX_OK)
+        return false;
     memcpy(r.pool, f->pool, sizeof(r.pool));
     memcpy(r.priority, f->priority, sizeof(r.priority));
     memcpy(r.task, f->id, sizeof(r.task));
     record_subject_fired(subject, f->schedule);
-    snprintf(expected, sizeof(expected), "%" PRIu64, f->record_seq);
+    snprintf(expected, sizeof(expected), "%" PRIu64, f->claim.record_seq);
     int bytes = (int)record_pack(&r, data, sizeof(data));
     natsStatus st = natsMsg_Create(&msg, subject, reply, (const char *)data, bytes);
     if (st == NATS_OK)
@@ -102,25 +86,59 @@ static void claim(struct firing *f)
         msg = NULL;
     }
     FAULT("firing.record.before");
-    if (pipeline_publish(f->ing->pipe, reply, msg, 0, on_claimed, f) != AX_OK)
-        say(f, CRON_LATER);
+    return pipeline_publish(f->ing->pipe, reply, msg, 0, on_written, f) == AX_OK;
 }
+
+/* Whose it is. */
+static enum firing_event judge(struct firing *f, const struct record *r)
+{
+    if (strcmp(r->task, f->id) == 0)
+        return FIRING_OWN;
+    if (r->finished_ns > f->time_ns)
+        return FIRING_NEWER;
+    memcpy(f->claim.task, r->task, sizeof(f->claim.task));
+    memcpy(f->claim.priority, r->priority, sizeof(f->claim.priority));
+    f->claim.seq = r->fence;
+    return FIRING_LAST;
+}
+
+static void on_record(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct firing *f = arg;
+    struct record r = {0};
+    if (err != AX_OK && err != AX_E_NOT_FOUND) {
+        happened(f, FIRING_NO_ANSWER);
+        return;
+    }
+    f->claim.record_seq = err == AX_OK ? found->seq : 0;
+    if (err == AX_OK) {
+        err = record_unpack(&r, natsMsg_GetData(found->msg),
+                            (size_t)natsMsg_GetDataLength(found->msg));
+    }
+    if (err == AX_E_NOMEM)
+        happened(f, FIRING_NO_ANSWER);
+    else
+        happened(f, err != AX_OK || r.state != RECORD_FIRED ? FIRING_NO_RECORD : judge(f, &r));
+}
+
+static bool read_record(struct firing *f)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    record_subject_fired(subject, f->schedule);
+    return pipeline_get(f->ing->pipe, STREAM_DONE, subject, 0, ASK_WAIT_MS, on_record, f) == AX_OK;
+}
+
+/* ---- the places where the last firing's task may be */
 
 static void on_place(void *arg, ax_err err, const struct stored_msg *found)
 {
-    struct firing *f = arg;
     (void)found;
-    if (err == AX_OK)
-        say(f, CRON_SKIP);
-    else if (err != AX_E_NOT_FOUND)
-        say(f, CRON_LATER);
-    else if (++f->place < PLACES)
-        ask_place(f);
-    else
-        claim(f);
+    happened(arg, err == AX_OK            ? FIRING_FOUND
+                  : err == AX_E_NOT_FOUND ? FIRING_NOT_FOUND
+                                          : FIRING_NO_ANSWER);
 }
 
-/* The due message of the last firing: still being fed when it is there, and not another one of a
+/* The due message of the last firing: still being fed when it exists, and is not another one of a
  * recreated stream. */
 static void on_due(void *arg, ax_err err, const struct stored_msg *found)
 {
@@ -132,77 +150,82 @@ static void on_due(void *arg, ax_err err, const struct stored_msg *found)
     on_place(f, err == AX_OK && !its ? AX_E_NOT_FOUND : err, found);
 }
 
-static void ask_place(struct firing *f)
-{
-    struct pipeline *pipe = f->ing->pipe;
-    struct queue *queue = queue_find(f->ing, f->last_priority);
-    char subject[SUBJECT_MAX_CHARS];
-    ax_err err;
-    if (queue == NULL && (f->place == QUEUE || f->place == QUEUE_AGAIN)) {
-        on_place(f, AX_E_NOT_FOUND, NULL); /* that priority is gone, and its tasks with it */
-        return;
-    }
-    if (f->place == DUE) {
-        err = pipeline_get(pipe, STREAM_LATER, NULL, f->last_seq, ASK_WAIT_MS, on_due, f);
-    } else if (f->place == LATER) {
-        snprintf(subject, sizeof(subject), "ax.*.%s.%s.%s", f->last_priority, f->pool, f->last);
-        err = pipeline_get(pipe, STREAM_LATER, subject, 0, ASK_WAIT_MS, on_place, f);
-    } else {
-        name_subject(subject, f->place == SPILL ? "spill" : "queue", f->last_priority, f->pool,
-                     f->last);
-        err = pipeline_get(pipe, f->place == SPILL ? STREAM_SPILL : queue->p.stream, subject, 0,
-                           ASK_WAIT_MS, on_place, f);
-    }
-    if (err != AX_OK)
-        say(f, CRON_LATER);
-}
-
-static void on_record(void *arg, ax_err err, const struct stored_msg *found)
-{
-    struct firing *f = arg;
-    struct record r = {0};
-    if (err != AX_OK && err != AX_E_NOT_FOUND) {
-        say(f, CRON_LATER);
-        return;
-    }
-    f->record_seq = err == AX_OK ? found->seq : 0;
-    if (err == AX_OK) {
-        err = record_unpack(&r, natsMsg_GetData(found->msg),
-                            (size_t)natsMsg_GetDataLength(found->msg));
-    }
-    if (err == AX_E_NOMEM) {
-        say(f, CRON_LATER);
-    } else if (err != AX_OK || r.state != RECORD_FIRED) {
-        claim(f); /* none, or one that was deleted or written by hand */
-    } else if (strcmp(r.task, f->id) == 0) {
-        say(f, CRON_GO); /* claimed before, and not heard of since */
-    } else if (r.finished_ns > f->time_ns) {
-        say(f, CRON_SKIP); /* a later firing went already */
-    } else {
-        memcpy(f->last, r.task, sizeof(f->last));
-        memcpy(f->last_priority, r.priority, sizeof(f->last_priority));
-        f->last_seq = r.fence;
-        f->place = DUE;
-        ask_place(f);
-    }
-}
-
-static void ask_record(struct firing *f)
+static bool look_at(struct firing *f, const char *stream, const char *stage)
 {
     char subject[SUBJECT_MAX_CHARS];
-    record_subject_fired(subject, f->schedule);
-    if (pipeline_get(f->ing->pipe, STREAM_DONE, subject, 0, ASK_WAIT_MS, on_record, f) != AX_OK)
-        say(f, CRON_LATER);
+    name_subject(subject, stage, f->claim.priority, f->pool, f->claim.task);
+    return pipeline_get(f->ing->pipe, stream, subject, 0, ASK_WAIT_MS, on_place, f) == AX_OK;
 }
 
-bool cron_claim(struct firing *f, void (*cb)(void *arg, enum cron_word word), void *arg)
+static bool look_due(struct firing *f)
+{
+    return pipeline_get(f->ing->pipe, STREAM_LATER, NULL, f->claim.seq, ASK_WAIT_MS, on_due, f) ==
+           AX_OK;
+}
+
+static bool look_spill(struct firing *f)
+{
+    return look_at(f, STREAM_SPILL, "spill");
+}
+
+static bool look_queue(struct firing *f)
+{
+    struct queue *queue = queue_find(f->ing, f->claim.priority);
+    if (queue != NULL)
+        return look_at(f, queue->p.stream, "queue");
+    happened(f, FIRING_NOT_FOUND); /* that priority is gone, and its tasks with it */
+    return true;
+}
+
+static bool look_later(struct firing *f)
+{
+    return look_at(f, STREAM_LATER, "*"); /* later, due */
+}
+
+/* ---- events */
+
+/* What the state waits for. False: it could not be asked. */
+static bool ask(struct firing *f)
+{
+    static bool (*const asks[FIRING_STATE_COUNT])(struct firing *) = {
+        [FIRING_RECORD] = read_record, [FIRING_DUE] = look_due,
+        [FIRING_SPILL] = look_spill,   [FIRING_QUEUE] = look_queue,
+        [FIRING_LATER] = look_later,   [FIRING_QUEUE_AGAIN] = look_queue,
+        [FIRING_CLAIM] = write_record,
+    };
+    return asks[f->claim.facts.state](f);
+}
+
+static void tell(struct firing *f, enum cron_firing_result result)
+{
+    f->claim.cb(f->claim.arg, result);
+}
+
+static void happened(struct firing *f, enum firing_event event)
+{
+    struct moves *table = firing_moves_table();
+    enum firing_state was = f->claim.facts.state;
+    const struct move *m = firing_moves_step(table, &f->claim.facts, event);
+    if (m == NULL) {
+        log_error("no move for a firing", "state=\"%s\" event=\"%s\" schedule=%s",
+                  table->states.texts[was], table->events.texts[event], f->schedule);
+        tell(f, CRON_FIRING_RETRY);
+    } else if (m->action == FIRING_DO_GO) {
+        tell(f, CRON_FIRING_GO);
+    } else if (m->action == FIRING_DO_SKIP) {
+        tell(f, CRON_FIRING_SKIP);
+    } else if (m->action == FIRING_DO_RETRY) {
+        tell(f, CRON_FIRING_RETRY);
+    } else if (!ask(f)) {
+        happened(f, FIRING_NO_ANSWER);
+    }
+}
+
+bool cron_firing_claim(struct firing *f, void (*cb)(void *arg, enum cron_firing_result result),
+                       void *arg)
 {
     if (pipeline_room(f->ing->pipe) <= 0)
         return false;
-    char subject[SUBJECT_MAX_CHARS];
-    f->cb = cb;
-    f->arg = arg;
-    f->rounds = 0;
-    record_subject_fired(subject, f->schedule);
-    return pipeline_get(f->ing->pipe, STREAM_DONE, subject, 0, ASK_WAIT_MS, on_record, f) == AX_OK;
+    f->claim = (struct firing_claim){.cb = cb, .arg = arg};
+    return ask(f);
 }
