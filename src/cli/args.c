@@ -1,6 +1,6 @@
-#include <stdio.h>
+#include "cli/args.h"
 
-#include "cli/cli.h"
+#include <stdio.h>
 
 #define ROWS_MAX (OPTIONS_ROWS_MAX + 32)
 

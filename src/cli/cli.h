@@ -31,12 +31,6 @@ struct cli {
     char **argv;
 };
 
-/* Takes the flags out of c->argv and leaves the words (at least min, at most max of them), as
- * flag_parse does. Flags of the connection (--server …) may stand here as well as before the
- * command. Returns -1 to go on, else the exit code to end with: help was printed, or what is wrong
- * was said. */
-int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min, int max);
-
 /* "ax: …" on stderr; returns the code, so that `return say(CLI_FAILED, …)` reads well. */
 int say(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for what a function of the core complained about. */

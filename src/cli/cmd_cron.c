@@ -8,10 +8,12 @@
 
 #include "bus/connect.h"
 #include "bus/pipeline.h"
+#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/streams/stored.h"
+#include "cli/table.h"
 #include "done/record.h"
 #include "task/cron.h"
 #include "task/names.h"

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "bus/pipeline.h"
+#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/streams/pool.h"
 #include "cli/streams/stats_query.h"
 #include "cli/streams/stored.h"
+#include "cli/table.h"
 #include "task/names.h"
 #include "task/settings.h"
 

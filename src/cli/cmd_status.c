@@ -6,7 +6,9 @@
 #include "base/text/rfc3339.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/lookup.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/streams/find.h"
 #include "cli/streams/overview.h"
 
@@ -47,75 +49,75 @@ static void print_found(const struct found *f)
     printf("%-10s %s, sequence %" PRIu64 "\n", "stored in", f->stream, f->seq);
 }
 
-static int print_overview(natsConnection *nc, bool json)
+static void print_queue(const struct priority *q)
+{
+    printf("%-10s %" PRIu64 " unfinished", q->name, q->messages);
+    if (q->max_msgs >= 0)
+        printf(", room for %" PRId64, q->max_msgs);
+    printf("\n");
+}
+
+static void print_overview(const struct overview *o)
+{
+    for (int i = 0; i < o->queues.count; i++)
+        print_queue(&o->queues.list[i]);
+    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64
+           "\n%-10s %" PRIu64 " remembered\n%-10s %" PRIu64 "\n",
+           "work", o->work, "later", o->later, "spilled", o->spilled, "done", o->done, "dead",
+           o->dead);
+}
+
+static json_t *overview_json(const struct overview *o)
+{
+    json_t *queues = json_object();
+    for (int i = 0; i < o->queues.count; i++) {
+        const struct priority *q = &o->queues.list[i];
+        json_object_set_new(queues, q->name, json_integer((json_int_t)q->messages));
+    }
+    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queued", queues, "handed", (json_int_t)o->work,
+                     "later", (json_int_t)o->later, "spilled", (json_int_t)o->spilled, "done",
+                     (json_int_t)o->done, "dead", (json_int_t)o->dead);
+}
+
+static int show_overview(natsConnection *nc, const struct lookup *l)
 {
     struct overview o;
     struct problem p = {0};
-    if (overview_read(nc, &o, &p))
+    if (overview_read(nc, &o, &p) != AX_OK)
         return say_problem(&p);
-    json_t *queues = json_object();
-    for (int i = 0; i < o.queues.count; i++) {
-        const struct priority *q = &o.queues.list[i];
-        if (json)
-            json_object_set_new(queues, q->name, json_integer((json_int_t)q->messages));
-        else if (q->max_msgs >= 0) {
-            printf("%-10s %" PRIu64 " unfinished, room for %" PRId64 "\n", q->name, q->messages,
-                   q->max_msgs);
-        } else
-            printf("%-10s %" PRIu64 " unfinished\n", q->name, q->messages);
-    }
-    if (json) {
-        output_json(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I}", "queued", queues, "handed",
-                              (json_int_t)o.work, "later", (json_int_t)o.later, "spilled",
-                              (json_int_t)o.spilled, "done", (json_int_t)o.done, "dead",
-                              (json_int_t)o.dead));
-        return CLI_OK;
-    }
-    json_decref(queues);
-    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64
-           "\n%-10s %" PRIu64 " remembered\n%-10s %" PRIu64 "\n",
-           "work", o.work, "later", o.later, "spilled", o.spilled, "done", o.done, "dead", o.dead);
+    if (l->json)
+        output_json(overview_json(&o));
+    else
+        print_overview(&o);
     return CLI_OK;
 }
 
-static int print_task(natsConnection *nc, const char *pool, const char *text, bool json)
+static int show_task(natsConnection *nc, const struct lookup *l)
 {
     struct found f;
     struct problem p = {0};
-    if (find_key_or_id(nc, pool, text, &f, &p))
+    if (find_key_or_id(nc, l->pool, l->text, &f, &p) != AX_OK)
         return say_problem(&p);
-    if (json)
+    if (l->json)
         output_json(find_json(&f));
-    else if (f.state == TASK_UNKNOWN) {
-        return say(CLI_FAILED, "%s: unknown: no task of that key (pool %s) or id in AX's streams",
-                   text, pool ? pool : DEFAULT_POOL);
-    } else
+    else if (f.state == TASK_UNKNOWN)
+        return lookup_unknown(l);
+    else
         print_found(&f);
     return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;
+}
+
+static int show(natsConnection *nc, void *arg)
+{
+    const struct lookup *l = arg;
+    return l->text != NULL ? show_task(nc, l) : show_overview(nc, l);
 }
 
 const char cmd_status_detail[] = "";
 
 int cmd_status(struct cli *c)
 {
-    bool json = false;
-    const char *pool = NULL;
-    const struct flag flags[] = {
-        {"pool", FLAG_TEXT, &pool, 0, 0, "NAME",
-         "the key's pool (default: `default`; an id is looked for in all)"},
-        {"json", FLAG_BOOL, &json, 0, 0, NULL, "print one line of JSON"},
-    };
-    int code = args_parse(c, flags, 2, 0, 1);
-    if (code >= 0)
-        return code;
-    if (pool && !name_is_valid(pool))
-        return say(CLI_USAGE, "--pool: %s given, allowed are 1 to 32 of A-Z a-z 0-9 _ -", pool);
-    natsConnection *nc = cli_connect(c);
-    if (!nc)
-        return CLI_FAILED;
-
-    code = c->argc == 0 ? print_overview(nc, json) : print_task(nc, pool, c->argv[0], json);
-    natsConnection_Close(nc);
-    natsConnection_Destroy(nc);
-    return code;
+    struct lookup l = {0};
+    int code = lookup_parse(c, &l, true, "print one line of JSON");
+    return code >= 0 ? code : session_run(c, show, &l);
 }

@@ -62,53 +62,22 @@ char *output_span(double seconds, char buf[32])
     return output_seconds((int64_t)(seconds * 1e9), buf);
 }
 
-static int width(const char *text)
+void output_fields(const json_t *o, const char *const *fields, size_t count)
 {
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_object_get(o, fields[i]);
+        if (json_is_integer(value))
+            printf("%-10s %" JSON_INTEGER_FORMAT "\n", fields[i], json_integer_value(value));
+        else if (json_is_string(value))
+            printf("%-10s %s\n", fields[i], json_string_value(value));
+        else if (json_is_boolean(value))
+            printf("%-10s %s\n", fields[i], json_is_true(value) ? "yes" : "no");
+    }
 }
 
-ax_err table_row(struct table *t, const char *const *cells)
+void output_body(natsMsg *msg)
 {
-    char **row = calloc((size_t)t->columns, sizeof(*row));
-    char ***rows = realloc(t->rows, (size_t)(t->count + 1) * sizeof(*rows));
-    if (rows)
-        t->rows = rows;
-    if (!row || !rows) {
-        free(row);
-        return AX_E_NOMEM;
-    }
-    t->rows[t->count++] = row;
-    for (int i = 0; i < t->columns; i++) {
-        if (!(row[i] = strdup(cells[i] ? cells[i] : "")))
-            return AX_E_NOMEM;
-    }
-    return AX_OK;
-}
-
-void table_print(struct table *t)
-{
-    for (int r = 0; r < t->count; r++) {
-        for (int i = 0; i < t->columns; i++) {
-            const char *cell = t->rows[r][i] ? t->rows[r][i] : "";
-            int widest = 0;
-            for (int k = 0; k < t->count; k++) {
-                int w = t->rows[k][i] ? width(t->rows[k][i]) : 0;
-                widest = w > widest ? w : widest;
-            }
-            fputs(cell, stdout);
-            if (i + 1 < t->columns)
-                printf("%*s", widest - width(cell) + 2, "");
-        }
-        putchar('\n');
-    }
-    for (int r = 0; r < t->count; r++) {
-        for (int i = 0; i < t->columns; i++)
-            free(t->rows[r][i]);
-        free(t->rows[r]);
-    }
-    free(t->rows);
-    *t = (struct table){0};
+    printf("\n");
+    fwrite(natsMsg_GetData(msg), 1, (size_t)natsMsg_GetDataLength(msg), stdout);
+    printf("\n");
 }

@@ -1,11 +1,10 @@
-/* What commands print: one JSON value a line, tables, times. */
+/* What commands print: one JSON value a line, fields, times. */
 #ifndef AX_CLI_OUTPUT_H
 #define AX_CLI_OUTPUT_H
 
 #include <jansson.h>
+#include <nats/nats.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 /* Prints value on one line and releases it. NULL: says that memory ran out. */
 void output_json(json_t *value);
@@ -19,15 +18,9 @@ char *output_seconds(int64_t ns, char buf[32]);
 /* The same for seconds. */
 char *output_span(double seconds, char buf[32]);
 
-/* Rows of text in columns as wide as their widest cell. Zero-initialise, set columns. */
-struct table {
-    int columns;
-    int count;
-    char ***rows;
-};
-/* Copies the cells (NULL = ""). */
-ax_err table_row(struct table *t, const char *const *cells);
-/* Prints all rows and frees them. */
-void table_print(struct table *t);
+/* One line for each of these fields of the object o that is a number, a text or a boolean. */
+void output_fields(const json_t *o, const char *const *fields, size_t count);
+/* A task's body (borrowed), set off by an empty line. */
+void output_body(natsMsg *msg);
 
 #endif

@@ -18,6 +18,7 @@ ALLOWED = {
     "cli/up": {"cli", "cli/streams", "cli/up"},
     "cli/work": {"cli", "cli/streams", "cli/work"},
     "cli/doctor": {"cli", "cli/streams", "cli/doctor"},
+    "cli/dead": {"cli", "cli/streams", "cli/dead"},
 }
 
 PENDING = set()

@@ -1,10 +1,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/doctor/diagnosis.h"
 #include "cli/output.h"
+#include "cli/session.h"
 
 const char cmd_doctor_detail[] = "One line for each finding, worst first: error, warning or note, "
                                  "what it is about, what was seen, what to turn.\n"
@@ -39,33 +41,32 @@ static void print_text(const struct view *v, const struct findings *found)
     }
 }
 
+static int run(natsConnection *nc, void *arg)
+{
+    const bool *json = arg;
+    struct view view;
+    struct findings found = {0};
+    struct problem p = {0};
+    int code;
+    if (view_read(nc, &view, &p) != AX_OK) {
+        code = say_problem(&p);
+    } else {
+        diagnosis_make(&view, &found);
+        if (*json)
+            print_json(&view, &found);
+        else
+            print_text(&view, &found);
+        code = found.count > 0 && found.list[0].severity > SEVERITY_NOTE ? CLI_FAILED : CLI_OK;
+    }
+    findings_free(&found);
+    view_free(&view);
+    return code;
+}
+
 int cmd_doctor(struct cli *c)
 {
     bool json = false;
     const struct flag flags[] = {{"json", FLAG_BOOL, &json, 0, 0, NULL, "print one line of JSON"}};
-    int code = args_parse(c, flags, 1, 0, 0);
-    if (code >= 0)
-        return code;
-    natsConnection *nc = cli_connect(c);
-    if (!nc)
-        return CLI_FAILED;
-    struct view view;
-    struct findings found = {0};
-    struct problem p = {0};
-    ax_err e = view_read(nc, &view, &p);
-    if (!e)
-        diagnosis_make(&view, &found);
-    if (e)
-        code = say_problem(&p);
-    else if (json)
-        print_json(&view, &found);
-    else
-        print_text(&view, &found);
-    if (!e)
-        code = found.count > 0 && found.list[0].severity > SEVERITY_NOTE ? CLI_FAILED : CLI_OK;
-    findings_free(&found);
-    view_free(&view);
-    natsConnection_Close(nc);
-    natsConnection_Destroy(nc);
-    return code;
+    int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 0, 0);
+    return code >= 0 ? code : session_run(c, run, &json);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "bus/connect.h"
+#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "bus/connect.h"
+#include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/streams/pool.h"

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "cli/args.h"
 #include "cli/cli.h"
 
 static int nothing(struct cli *c)

@@ -1,3 +1,5 @@
+#include "cli/up/program.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,7 +7,6 @@
 #include <unistd.h>
 
 #include "bus/connect.h"
-#include "cli/up/up.h"
 
 static bool is_program(const char *path)
 {
@@ -71,7 +72,7 @@ static ax_err check(const char *path, char version[32], struct problem *p)
     return AX_OK;
 }
 
-ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p)
+ax_err program_find_server(char path[PATH_MAX], char version[32], struct problem *p)
 {
     const char *named = getenv("AX_NATS_SERVER");
     if (named && *named) {
@@ -100,7 +101,7 @@ ax_err up_find_server(char path[PATH_MAX], char version[32], struct problem *p)
                        AX_MIN_SERVER);
 }
 
-ax_err up_find_program(const char *name, char path[PATH_MAX], struct problem *p)
+ax_err program_find(const char *name, char path[PATH_MAX], struct problem *p)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

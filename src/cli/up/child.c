@@ -1,3 +1,5 @@
+#include "cli/up/child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/up/up.h"
 
 #define BACKOFF_FIRST_MS 200
 #define BACKOFF_LAST_MS 10000
@@ -58,7 +59,7 @@ static void become(const struct child *c, pid_t parent)
     /* A group of its own: Ctrl-C reaches `ax up` alone, which stops the children in order. */
     setpgid(0, 0);
     /* Bound to the thread that forked: that is the main one, which lives as long as the process.
-     * The parent may be gone already, and then no signal comes any more. */
+     * The parent may have ended already, and then no signal is sent. */
     prctl(PR_SET_PDEATHSIG, c->death_signal);
     if (getppid() != parent)
         _exit(1);

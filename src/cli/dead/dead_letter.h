@@ -1,0 +1,29 @@
+/* Dead letters: messages of AX_DEAD, each a task that has died and why. Blocking. nc: borrowed. */
+#ifndef AX_CLI_DEAD_DEAD_LETTER_H
+#define AX_CLI_DEAD_DEAD_LETTER_H
+
+#include <jansson.h>
+#include <nats/nats.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/streams/stored.h"
+
+/* What is done with each dead letter (borrowed). Returns an exit code. */
+typedef int (*dead_letter_visit)(natsConnection *nc, const struct stored *letter, void *arg);
+
+/* Visits at most limit dead letters of pool (NULL: of all), oldest first; those that are added
+ * meanwhile are not visited. Returns CLI_OK, or the last other code that a visit returned, or
+ * CLI_FAILED after saying what is wrong. */
+int dead_letter_each(natsConnection *nc, const char *pool, int64_t limit, dead_letter_visit visit,
+                     void *arg);
+/* text: an id in any pool (in pool, when given), or a key of pool (NULL: of the default pool).
+ * *out: cleared by stored_clear. AX_E_NOT_FOUND, or the errors of stored_last: p says why. */
+ax_err dead_letter_find(natsConnection *nc, const char *pool, const char *text, struct stored *out,
+                        struct problem *p);
+/* Deletes it; one that is deleted already is no error. */
+ax_err dead_letter_delete(natsConnection *nc, const struct stored *letter, struct problem *p);
+/* A new reference; NULL: its subject names no task. with_body: with headers and body as well. */
+json_t *dead_letter_json(const struct stored *letter, bool with_body);
+
+#endif

@@ -1,0 +1,23 @@
+/* Tables that commands print. */
+#ifndef AX_CLI_TABLE_H
+#define AX_CLI_TABLE_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+/* Rows of text in columns as wide as their widest cell. Zero-initialise, set columns. */
+struct table {
+    int columns;
+    int count;
+    char ***rows; /* owned */
+};
+/* Copies the cells, as many as there are columns (NULL: ""). AX_E_NOMEM. */
+ax_err table_row(struct table *t, const char *const *cells);
+/* The same with these fields of the object o, as many as there are columns; a field that is no text
+ * and no number is left empty. AX_E_NOMEM. */
+ax_err table_row_of(struct table *t, const json_t *o, const char *const *fields);
+/* Prints all rows and frees them. */
+void table_print(struct table *t);
+
+#endif
