@@ -85,7 +85,7 @@ end:
     od
 }
 
-/* cli/dead/dead_retry.c:retry_one */
+/* cli/dead/dead_retry.c:dead_retry */
 proctype operator()
 {
     byte read; /* the letter that was read: its life */
