@@ -53,12 +53,14 @@ static ax_err add_headers(natsMsg *msg, char *block)
     return AX_OK;
 }
 
-static ax_err build(const json_t *m, struct stored_msg *out)
+ax_err pipeline_get_read(const json_t *answer, struct stored_msg *out)
 {
+    const json_t *m = json_object_get(answer, "message");
     const char *subject = json_string_value(json_object_get(m, "subject"));
     const char *time = json_string_value(json_object_get(m, "time"));
     const char *hdrs = json_string_value(json_object_get(m, "hdrs"));
     const char *data = json_string_value(json_object_get(m, "data"));
+    *out = (struct stored_msg){.subject = subject, .seq = (uint64_t)api_integer(m, "seq", 0)};
     if (subject == NULL || time == NULL || !rfc3339_parse(time, &out->time_ns))
         return AX_E_PROTOCOL;
     size_t data_bytes = 0, block_bytes = 0;
@@ -70,8 +72,10 @@ static ax_err build(const json_t *m, struct stored_msg *out)
         err = AX_E_NOMEM;
     if (err == AX_OK)
         err = add_headers(out->msg, block);
-    out->subject = subject;
-    out->seq = (uint64_t)json_integer_value(json_object_get(m, "seq"));
+    if (err != AX_OK) {
+        natsMsg_Destroy(out->msg);
+        out->msg = NULL;
+    }
     free(body);
     free(block);
     return err;
@@ -86,7 +90,7 @@ static void on_answer(void *arg, const struct answer *a)
     if (err == AX_OK) {
         struct api_answer read;
         api_read(natsMsg_GetData(a->reply), (size_t)natsMsg_GetDataLength(a->reply), &read, &root);
-        err = read.err == AX_OK ? build(json_object_get(root, "message"), &found) : read.err;
+        err = read.err == AX_OK ? pipeline_get_read(root, &found) : read.err;
         if (read.err_code == JSERR_NO_MESSAGE)
             err = AX_E_NOT_FOUND;
     }

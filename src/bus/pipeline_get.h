@@ -2,6 +2,7 @@
 #ifndef AX_BUS_PIPELINE_GET_H
 #define AX_BUS_PIPELINE_GET_H
 
+#include <jansson.h>
 #include <nats/nats.h>
 #include <stdint.h>
 
@@ -17,6 +18,10 @@ struct stored_msg {
     int64_t time_ns;
     natsMsg *msg; /* headers and body; destroyed after the callback */
 };
+/* Reads the answer to STREAM.MSG.GET. answer: borrowed, out->subject with it; out->msg is the
+ * caller's to destroy, NULL on error. AX_E_PROTOCOL, AX_E_NOMEM. */
+ax_err pipeline_get_read(const json_t *answer, struct stored_msg *out);
+
 typedef void (*pipeline_get_cb)(void *arg, ax_err err, const struct stored_msg *found);
 ax_err pipeline_get(struct pipeline *p, const char *stream, const char *subject, uint64_t seq,
                     int64_t timeout_ms, pipeline_get_cb cb, void *arg);

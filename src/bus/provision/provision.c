@@ -44,23 +44,6 @@ ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, jso
     return a.err == AX_OK ? AX_OK : api_problem(what, &a, p);
 }
 
-ax_err provision_api(natsConnection *nc, const char *what, const char *payload, int64_t timeout_ms,
-                     char **reply, int *err_code, struct problem *p)
-{
-    struct api_answer a;
-    json_t *root;
-    *reply = NULL;
-    request(nc, what, payload[0] != '\0' ? json_loads(payload, 0, NULL) : NULL, &a, &root);
-    (void)timeout_ms;
-    *err_code = a.err_code;
-    if (a.err != AX_OK)
-        return api_problem(what, &a, p);
-    *reply = json_dumps(root, JSON_COMPACT);
-    json_decref(root);
-    return *reply != NULL ? AX_OK
-                          : problem_set(p, AX_E_NOMEM, "%s: %s", what, ax_err_text(AX_E_NOMEM));
-}
-
 /* ---- the jobs of the provisioner, one at a time ---- */
 
 /* What a job that ended says; arg of its callbacks. */

@@ -40,8 +40,5 @@ ax_err provision_add_pool(natsConnection *nc, const char *pool, const char *json
  * *reply: new reference. AX_E_SERVER: *err_code (may be NULL) is set. */
 ax_err provision_json(natsConnection *nc, const char *what, json_t *payload, json_t **reply,
                       int *err_code, struct problem *p);
-/* The same with JSON texts; payload: "" for none. *reply: malloc'ed, the caller frees it. */
-ax_err provision_api(natsConnection *nc, const char *what, const char *payload, int64_t timeout_ms,
-                     char **reply, int *err_code, struct problem *p);
 
 #endif

@@ -2,92 +2,32 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text/rfc3339.h"
 #include "bus/connect.h"
+#include "bus/pipeline_get.h"
 #include "bus/provision/provision.h"
 
 #define PUBLISH_TIMEOUT_MS 2000
 #define PUBLISH_TRIES 5
 #define NO_RESPONDERS_MS 200 /* before the next try */
 
-/* Decoded bytes with a NUL behind them; caller frees. */
-static char *decode_base64(const char *text, size_t *bytes)
-{
-    size_t chars = text ? strlen(text) : 0;
-    char *out = malloc(chars / 4 * 3 + 4);
-    *bytes = 0;
-    if (!out)
-        return NULL;
-    out[0] = '\0';
-    if (chars == 0)
-        return out;
-    int n = EVP_DecodeBlock((unsigned char *)out, (const unsigned char *)text, (int)chars);
-    if (n < 0 || chars % 4) {
-        free(out);
-        return NULL;
-    }
-    /* EVP_DecodeBlock counts the padding as bytes. */
-    for (size_t i = chars; i > 0 && text[i - 1] == '=' && n > 0; i--)
-        n--;
-    *bytes = (size_t)n;
-    out[n] = '\0';
-    return out;
-}
-
-static void add_headers(natsMsg *msg, char *block)
-{
-    char *line = strstr(block, "\r\n"); /* behind the version line */
-    while (line && line[2] && strncmp(line, "\r\n\r\n", 4) != 0) {
-        char *name = line + 2;
-        char *end = strstr(name, "\r\n");
-        char *colon = strchr(name, ':');
-        if (!end || !colon || colon > end)
-            return;
-        *colon = '\0';
-        char *value = colon + 1;
-        value += *value == ' ';
-        *end = '\0';
-        natsMsgHeader_Add(msg, name, value);
-        *end = '\r';
-        line = end;
-    }
-}
-
-static ax_err make_message(const json_t *message, struct stored *out)
-{
-    size_t bytes = 0, header_bytes = 0;
-    char *data = decode_base64(json_string_value(json_object_get(message, "data")), &bytes);
-    char *headers = decode_base64(json_string_value(json_object_get(message, "hdrs")),
-                                  &header_bytes);
-    ax_err err = data != NULL && headers != NULL && bytes <= INT32_MAX ? AX_OK : AX_E_PROTOCOL;
-    if (err == AX_OK && natsMsg_Create(&out->msg, out->subject, NULL, data, (int)bytes) != NATS_OK)
-        err = AX_E_NOMEM;
-    if (err == AX_OK)
-        add_headers(out->msg, headers);
-    free(data);
-    free(headers);
-    return err;
-}
-
 static ax_err read_stored(const json_t *reply, struct stored *out, struct problem *p)
 {
-    const json_t *message = json_object_get(reply, "message");
-    const char *subject = json_string_value(json_object_get(message, "subject"));
-    if (subject != NULL) {
-        snprintf(out->subject, sizeof(out->subject), "%s", subject);
-        out->seq = (uint64_t)api_integer(message, "seq", 0);
-        out->time_ns = api_time_ns(message, "time");
-    }
-    ax_err err = subject != NULL ? make_message(message, out) : AX_E_PROTOCOL;
-    if (err == AX_E_PROTOCOL) {
+    struct stored_msg found;
+    ax_err err = pipeline_get_read(reply, &found);
+    if (err == AX_E_PROTOCOL)
         return problem_set(p, err, "the answer to a read of a stored message cannot be understood");
-    }
-    return err != AX_OK ? problem_set(p, err, "%s", ax_err_text(err)) : AX_OK;
+    if (err != AX_OK)
+        return problem_set(p, err, "%s", ax_err_text(err));
+    snprintf(out->subject, sizeof(out->subject), "%s", found.subject);
+    out->seq = found.seq;
+    out->time_ns = found.time_ns;
+    out->msg = found.msg;
+    return AX_OK;
 }
 
 ax_err stored_request(natsConnection *nc, const char *what, const char *stream, json_t *payload,
