@@ -10,6 +10,7 @@
 #include "bus/advisory.h"
 #include "bus/api.h"
 #include "bus/consumer_info.h"
+#include "bus/pipeline_get.h"
 #include "bus/puback.h"
 #include "bus/stream_info.h"
 
@@ -195,6 +196,59 @@ static void test_refusals(void **state)
     assert_int_equal(refusal(JSERR_NO_MESSAGE, "bytes: 42").last_seq, 0);
 }
 
+static ax_err stored(const char *json, struct stored_msg *out)
+{
+    json_t *root = read_ok(json);
+    ax_err err = pipeline_get_read(root, out);
+    assert_true(out->subject == NULL || strcmp(out->subject, "ax.later.high.email.k1") == 0);
+    out->subject = NULL; /* goes with root */
+    json_decref(root);
+    return err;
+}
+
+#define STORED(more)                                                  \
+    "{\"message\":{\"subject\":\"ax.later.high.email.k1\",\"seq\":7," \
+    "\"time\":\"2026-01-02T03:04:05.000000006Z\"" more "}}"
+
+static void test_stored_messages(void **state)
+{
+    (void)state;
+    struct stored_msg m;
+    const char *value;
+    /* "NATS/1.0\r\nAx-Key: a b\r\nAx-Empty:\r\n\r\n" and "body" */
+    assert_int_equal(stored(STORED(",\"hdrs\":\"TkFUUy8xLjANCkF4LUtleTogYSBiDQpBeC1FbXB0eToNCg0K\","
+                                   "\"data\":\"Ym9keQ==\""),
+                            &m),
+                     AX_OK);
+    assert_int_equal(m.seq, 7);
+    assert_int_equal(m.time_ns % 1000000000, 6);
+    assert_int_equal(natsMsg_GetDataLength(m.msg), 4);
+    assert_memory_equal(natsMsg_GetData(m.msg), "body", 4);
+    assert_int_equal(natsMsgHeader_Get(m.msg, "Ax-Key", &value), NATS_OK);
+    assert_string_equal(value, "a b");
+    natsMsg_Destroy(m.msg);
+    assert_int_equal(stored(STORED(""), &m), AX_OK);
+    assert_int_equal(natsMsg_GetDataLength(m.msg), 0);
+    natsMsg_Destroy(m.msg);
+    assert_int_equal(stored(STORED(",\"data\":\"not base64\""), &m), AX_E_PROTOCOL);
+    assert_null(m.msg);
+    assert_int_equal(stored("{\"message\":{\"seq\":7}}", &m), AX_E_PROTOCOL);
+    assert_int_equal(stored("{}", &m), AX_E_PROTOCOL);
+}
+
+static int open_nats(void **state)
+{
+    (void)state;
+    return nats_Open(-1) == NATS_OK ? 0 : -1;
+}
+
+static int close_nats(void **state)
+{
+    (void)state;
+    nats_Close();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_advisories),
         cmocka_unit_test(test_pubacks),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_stored_messages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_nats, close_nats);
 }
