@@ -22,7 +22,7 @@ static void add_metrics(struct pool *p)
     COUNTER(handed, "ax_handed_off_total", "Attempts handed to workers.");
     COUNTER(done, "ax_done_total", "Tasks finished.");
     COUNTER(retried, "ax_retried_total", "Further attempts scheduled.");
-    COUNTER(timeouts, "ax_timeouts_total", "Attempts that ended without a receipt.");
+    COUNTER(timeouts, "ax_timeouts_total", "Attempts that ended without an ack.");
     COUNTER(overran, "ax_overran_total",
             "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(naks, "ax_naks_total", "Attempts the worker gave back.");
@@ -37,7 +37,7 @@ static void add_metrics(struct pool *p)
                                          "From the task's entry into its queue to its hand-off.",
                                          labels);
     p->count.run_seconds = metrics_get(METRIC_HISTOGRAM, "ax_run_seconds",
-                                       "From an attempt's hand-off to its receipt.", labels);
+                                       "From an attempt's hand-off to its ack.", labels);
     p->count.paused = metrics_get(METRIC_GAUGE, "ax_pool_paused", "1: nothing new is started.",
                                   labels);
     p->count.led = metrics_get(METRIC_GAUGE, "ax_pool_led", "1: this dispatcher leads the pool.",

@@ -53,7 +53,7 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
     }
 }
 
-/* Something may be wanted soon, or is held although nobody seems to want it: the server's figures
+/* Something may be wanted soon, or is held although nobody seems to want it: the server's counts
  * are worth a question. */
 static bool is_busy(const struct pool *p)
 {
