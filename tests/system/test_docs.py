@@ -175,7 +175,7 @@ def check_settings():
                 failures.append(f"docs/tuning.md: default of {name} is {cells[1]}, in the code {standard}")
     users = sources("src/ingress/**/*.c", "src/dispatch/**/*.c", "src/task/settings.c")
     for field in re.findall(r"X\((\w+),", table):
-        if not re.search(rf"(?:->|\.){field}\b", users):
+        if not re.search(rf"\b(?:settings|s)(?:->|\.){field}\b", users):
             failures.append(f"pool setting {field} is a row of src/task/settings.h, and nothing acts on it")
     same("pool setting", names, "docs/tuning.md's table", ticked(rows(docs["docs/tuning.md"], "pool setting"), r"^[a-z_]+$"))
     pool = section("docs/cli.md", "ax pool")
@@ -213,7 +213,7 @@ def check_headers():
              [line.split("|")[2] for line in limits.splitlines() if line.startswith("|")], r"^[a-z_]+$"))
     users = sources("src/ingress/**/*.c", "src/dispatch/**/*.c", "src/task/task_submit.c")
     for row in re.findall(r"GIVEN\(\w+, \w+, (\w+),", table):
-        if not re.search(rf"(?:->|\.){row}\b", users):
+        if not re.search(rf"\b(?:task|t|next)(?:->|\.){row}\b", users):
             failures.append(f"header field {row} is a row of src/task/header_table.h, and nothing acts on it")
     carried = re.search(r"^All stages carry (.*?)\n\n", docs["docs/protocol.md"] + "\n\n", re.M | re.S)[1]
     for i, stages in [(i, stages) for i, _, stages in given] + own:
@@ -225,7 +225,7 @@ def check_answers():
     protocol = docs["docs/protocol.md"]
     number = dict(re.findall(r"#define (JSERR_[A-Z_]+) (\d+)", read("src/bus/jserr.h")))
     ingress = sources("src/ingress/**/*.[ch]")
-    codes = [number[name] for name in re.findall(r"verdict_error\(\s*&?\w+, \d+,\s+(JSERR_[A-Z_]+)", ingress)]
+    codes = [number[name] for name in re.findall(r"answer_set_error\(\s*&?\w+, \d+,\s+(JSERR_[A-Z_]+)", ingress)]
     same("err_code", codes, "docs/protocol.md, Errors",
          re.findall(r"^\| \d+ \| (\d+) \|", section("docs/protocol.md", "Errors"), re.M))
     states = re.findall(r'X\(STATE_[A-Z]+, "([a-z]+)"\)', ingress)
@@ -242,7 +242,7 @@ def check_answers():
             failures.append(f"variable {name} of ax work is not documented in docs/cli.md")
     # Every text of a refusal that begins with a word of its own.
     answers = 0
-    for text in re.findall(r'(?:verdict_error\(\s*&?\w+, \d[^"]*|refuse\(s, REFUSED_[A-Z_]+,\s+)"([A-Za-z_-]+[: ])', ingress):
+    for text in re.findall(r'(?:answer_set_error\(\s*&?\w+, \d[^"]*|refuse\(s, REFUSED_[A-Z_]+,\s+)"([A-Za-z_-]+[: ])', ingress):
         answers += 1
         if text not in protocol:
             failures.append(f"answer beginning with {text!r} is not documented in docs/protocol.md")
