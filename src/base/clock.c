@@ -88,14 +88,12 @@ int64_t clock_mono_ns(const struct clock *c)
 void clock_learn(struct clock *c, int64_t server_ns)
 {
     int64_t lower;
-    if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower)) {
+    if (server_ns <= 0 || __builtin_sub_overflow(server_ns, clock_mono_ns(c), &lower))
         return;
-    }
     /* The clock was set back: messages from before that are stamped in the future, so only
      * answers count. */
-    if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS) {
+    if (clock_behind_ns(c) > CLOCK_BEHIND_LIMIT_NS)
         return;
-    }
     raise_to(&c->offset_ns, lower);
 }
 
@@ -115,9 +113,8 @@ void clock_learn_answer(struct clock *c, int64_t server_ns, int64_t asked_ns)
 int64_t clock_behind_ns(const struct clock *c)
 {
     int64_t now;
-    if (!server_now(c, &now)) {
+    if (!server_now(c, &now))
         return 0;
-    }
     int64_t behind = atomic_load(&c->last_ax_ns) - now;
     return behind > 0 ? behind : 0;
 }
@@ -154,7 +151,6 @@ int64_t clock_stamp(struct clock *c)
 void clock_merge(struct clock *c, int64_t stamp_ns)
 {
     int64_t now = clock_ax_ns(c);
-    if (now > 0 && stamp_ns > 0 && stamp_ns - now <= MERGE_AHEAD_NS) {
+    if (now > 0 && stamp_ns > 0 && stamp_ns - now <= MERGE_AHEAD_NS)
         raise_to(&c->last_hlc_ns, stamp_ns);
-    }
 }

@@ -23,19 +23,16 @@ static void cut_at_character(char *s)
 {
     size_t n = strlen(s);
     size_t back = 0;
-    while (back < n && back < 4 && ((unsigned char)s[n - 1 - back] & 0xC0) == 0x80) {
+    while (back < n && back < 4 && ((unsigned char)s[n - 1 - back] & 0xC0) == 0x80)
         back++;
-    }
-    if (back < n && (unsigned char)s[n - 1 - back] >= 0xC0) {
+    if (back < n && (unsigned char)s[n - 1 - back] >= 0xC0)
         s[n - 1 - back] = '\0';
-    }
 }
 
 ax_err problem_set(struct problem *p, ax_err err, const char *format, ...)
 {
-    if (!p) {
+    if (!p)
         return err;
-    }
     p->err = err;
     va_list args;
     va_start(args, format);
@@ -47,9 +44,8 @@ ax_err problem_set(struct problem *p, ax_err err, const char *format, ...)
         cut_at_character(p->text);
     }
     for (char *c = p->text; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = ' ';
-        }
     }
     return err;
 }

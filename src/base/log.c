@@ -23,9 +23,8 @@ void log_init(const char *program, enum log_level level)
 int log_level_parse(const char *s)
 {
     for (int i = LOG_ERROR; i <= LOG_DEBUG; i++) {
-        if (strcmp(s, level_names[i]) == 0) {
+        if (strcmp(s, level_names[i]) == 0)
             return i;
-        }
     }
     return -1;
 }
@@ -33,9 +32,8 @@ int log_level_parse(const char *s)
 static bool is_plain(const char *s)
 {
     for (const char *c = s; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 0x7f) {
+        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 0x7f)
             return false;
-        }
     }
     return *s != '\0';
 }
@@ -44,14 +42,12 @@ const char *log_quote(const char *value, char *buf, unsigned long cap)
 {
     /* Two quotes, one escaped character, NUL. */
     if (cap < 8) {
-        if (cap > 0) {
+        if (cap > 0)
             buf[0] = '\0';
-        }
         return buf;
     }
-    if (is_plain(value) && strlen(value) < cap) {
+    if (is_plain(value) && strlen(value) < cap)
         return strcpy(buf, value);
-    }
     size_t n = 0;
     buf[n++] = '"';
     for (const char *c = value; *c && n < cap - 6; c++) {
@@ -95,9 +91,8 @@ __attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap
 
 void log_line(enum log_level level, const char *msg, const char *fields, ...)
 {
-    if (level > threshold) {
+    if (level > threshold)
         return;
-    }
     /* At most PIPE_BUF, so that lines of several processes on one pipe do not mix. */
     char line[2048];
     char quoted[512];
@@ -119,9 +114,8 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...)
         va_end(args);
         /* A value that was not quoted must not start a line of its own. */
         for (size_t i = start; i < used; i++) {
-            if (line[i] == '\n' || line[i] == '\r') {
+            if (line[i] == '\n' || line[i] == '\r')
                 line[i] = ' ';
-            }
         }
     }
     line[used++] = '\n';

@@ -27,9 +27,8 @@ static bool is_every(const char *cron)
 static bool parse_every(const char *cron, int64_t *out_s)
 {
     int64_t ms;
-    if (!duration_parse(cron + strlen(EVERY), EVERY_MAX_MS, &ms) || ms < 1000 || ms % 1000 != 0) {
+    if (!duration_parse(cron + strlen(EVERY), EVERY_MAX_MS, &ms) || ms < 1000 || ms % 1000 != 0)
         return false;
-    }
     *out_s = ms / 1000;
     return true;
 }
@@ -66,9 +65,8 @@ ax_err cron_check(const struct task *t, struct problem *p)
     }
     if (*cron == '@') {
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-            if (strcmp(cron, names[i]) == 0) {
+            if (strcmp(cron, names[i]) == 0)
                 return AX_OK;
-            }
         }
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it must be " EVERY
@@ -119,15 +117,12 @@ ax_err cron_set_schedule(natsMsg *msg, const struct task *t, bool paused)
     char schedule[CRON_SCHEDULE_MAX], target[SUBJECT_MAX_CHARS];
     name_subject(target, "due", t->priority, t->pool, t->id);
     natsStatus s = header_set(msg, HDR_SCHEDULE_TARGET, target);
-    if (s == NATS_OK) {
+    if (s == NATS_OK)
         s = header_set(msg, HDR_SCHEDULE, paused ? NEVER : cron_schedule(t->cron, schedule));
-    }
-    if (s == NATS_OK && paused) {
+    if (s == NATS_OK && paused)
         s = header_set(msg, HDR_PAUSED, "1");
-    }
-    if (s == NATS_OK && !paused && t->time_zone) {
+    if (s == NATS_OK && !paused && t->time_zone)
         s = header_set(msg, HDR_SCHEDULE_ZONE, t->time_zone);
-    }
     return s == NATS_OK ? AX_OK : AX_E_NOMEM;
 }
 
@@ -156,9 +151,8 @@ void cron_firing_id(const char *schedule_id, int64_t submitted, natsMsg *due, ui
 {
     char own[64];
     const char *mark = header(due, HDR_SCHEDULE_NEXT);
-    if (!mark || strcmp(mark, "purge") == 0) {
+    if (!mark || strcmp(mark, "purge") == 0)
         mark = header(due, HDR_MSG_ID);
-    }
     if (!mark) {
         snprintf(own, sizeof(own), "%" PRIu64 ".%" PRId64, seq, time_ns);
         mark = own;

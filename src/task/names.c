@@ -34,13 +34,11 @@ bool name_is_valid(const char *s)
 bool name_is_task_id(const char *s)
 {
     size_t n = strnlen(s, TASK_ID_CHARS + 1);
-    if (n == 0 || n > TASK_ID_CHARS) {
+    if (n == 0 || n > TASK_ID_CHARS)
         return false;
-    }
     for (size_t i = 0; i < n; i++) {
-        if (!is_alnum(s[i])) {
+        if (!is_alnum(s[i]))
             return false;
-        }
     }
     return true;
 }
@@ -79,12 +77,10 @@ ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1],
     size_t priority_len = dot ? (size_t)(dot - rest) : bytes;
     const char *pool_name = dot ? dot + 1 : DEFAULT_POOL;
     size_t pool_len = strlen(pool_name);
-    if (!name_is_valid_n(rest, priority_len)) {
+    if (!name_is_valid_n(rest, priority_len))
         return bad_name(p, "priority", rest, priority_len);
-    }
-    if (!name_is_valid_n(pool_name, pool_len)) {
+    if (!name_is_valid_n(pool_name, pool_len))
         return bad_name(p, "pool", pool_name, pool_len);
-    }
     memcpy(priority, rest, priority_len);
     priority[priority_len] = '\0';
     memcpy(pool, pool_name, pool_len + 1);
@@ -105,13 +101,11 @@ static size_t next_token(const char **s, const char **token)
 static bool take_name(const char **s, char *out)
 {
     const char *token;
-    if (!*s) {
+    if (!*s)
         return false;
-    }
     size_t n = next_token(s, &token);
-    if (!name_is_valid_n(token, n)) {
+    if (!name_is_valid_n(token, n))
         return false;
-    }
     memcpy(out, token, n);
     out[n] = '\0';
     return true;
@@ -125,16 +119,14 @@ bool name_parse_task_subject(const char *subject, struct task_subject *out)
     } stages[] = {{"queue", true}, {"work", false}, {"later", true},
                   {"due", true},   {"spill", true}, {"dead", false}};
 
-    if (strncmp(subject, "ax.", 3) != 0) {
+    if (strncmp(subject, "ax.", 3) != 0)
         return false;
-    }
     const char *s = subject + 3;
     const char *token;
     size_t n = next_token(&s, &token);
     for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++) {
-        if (strlen(stages[i].name) != n || memcmp(stages[i].name, token, n) != 0) {
+        if (strlen(stages[i].name) != n || memcmp(stages[i].name, token, n) != 0)
             continue;
-        }
         strcpy(out->stage, stages[i].name);
         out->priority[0] = '\0';
         return (!stages[i].has_priority || take_name(&s, out->priority)) &&

@@ -41,9 +41,8 @@ static double burst_for(double rate)
 static const struct field *find_field(const char *name)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (strcmp(fields[i].name, name) == 0) {
+        if (strcmp(fields[i].name, name) == 0)
             return &fields[i];
-        }
     }
     return NULL;
 }
@@ -84,25 +83,22 @@ static ax_err out_of_range(const struct field *f, const json_t *value, struct pr
 static bool is_group(const char *name)
 {
     size_t n = strlen(name);
-    if (n < 1 || n > GROUP_MAX_BYTES || strpbrk(name, "\r\n") != NULL) {
+    if (n < 1 || n > GROUP_MAX_BYTES || strpbrk(name, "\r\n") != NULL)
         return false;
-    }
     return !isspace((unsigned char)name[0]) && !isspace((unsigned char)name[n - 1]);
 }
 
 static ax_err put_weights(struct settings *s, const struct field *f, const json_t *value,
                           struct problem *p)
 {
-    if (!json_is_object(value) || json_object_size(value) > SETTINGS_WEIGHTS_MAX) {
+    if (!json_is_object(value) || json_object_size(value) > SETTINGS_WEIGHTS_MAX)
         return out_of_range(f, value, p);
-    }
     const char *name;
     json_t *weight;
     json_object_foreach((json_t *)value, name, weight) {
         double n = json_number_value(weight);
-        if (!is_group(name) || !json_is_integer(weight) || n < f->min || n > f->max) {
+        if (!is_group(name) || !json_is_integer(weight) || n < f->min || n > f->max)
             return out_of_range(f, value, p);
-        }
     }
     memset(&s->group_weights, 0, sizeof(s->group_weights));
     json_object_foreach((json_t *)value, name, weight) {
@@ -121,29 +117,24 @@ static ax_err put_field(struct settings *s, const struct field *f, const json_t 
     if (f->kind == DURATION) {
         int64_t ms;
         const char *text = json_string_value(value);
-        if (text == NULL || !duration_parse(text, (int64_t)f->max, &ms) || ms < (int64_t)f->min) {
+        if (text == NULL || !duration_parse(text, (int64_t)f->max, &ms) || ms < (int64_t)f->min)
             return out_of_range(f, value, p);
-        }
         *(int64_t *)at = ms;
         return AX_OK;
     }
     if (f->kind == SWITCH) {
-        if (!json_is_boolean(value)) {
+        if (!json_is_boolean(value))
             return out_of_range(f, value, p);
-        }
         *(bool *)at = json_is_true(value);
         return AX_OK;
     }
-    if (f->kind == WEIGHTS) {
+    if (f->kind == WEIGHTS)
         return put_weights(s, f, value, p);
-    }
-    if (f->kind == REAL ? !json_is_number(value) : !json_is_integer(value)) {
+    if (f->kind == REAL ? !json_is_number(value) : !json_is_integer(value))
         return out_of_range(f, value, p);
-    }
     double n = json_number_value(value);
-    if (!(n >= f->min && n <= f->max)) {
+    if (!(n >= f->min && n <= f->max))
         return out_of_range(f, value, p);
-    }
     if (f->kind == REAL)
         *(double *)at = n;
     else
@@ -229,9 +220,8 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
     }
     json_error_t error;
     json_t *root = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) {
+    if (root == NULL)
         return bad_json(&error, p);
-    }
     ax_err err = AX_OK;
     if (!json_is_object(root)) {
         char shown[QUOTE_MAX];
@@ -244,17 +234,14 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
     json_object_foreach(root, name, value) {
         const struct field *f = find_field(name);
         err = f != NULL ? put_field(&parsed, f, value, p) : unknown_field(name, p);
-        if (err != AX_OK) {
+        if (err != AX_OK)
             break;
-        }
     }
     if (err == AX_OK) {
-        if (json_object_get(root, "burst") == NULL) {
+        if (json_object_get(root, "burst") == NULL)
             parsed.burst = burst_for(parsed.rate);
-        }
-        if (json_object_get(root, "group_burst") == NULL) {
+        if (json_object_get(root, "group_burst") == NULL)
             parsed.group_burst = burst_for(parsed.group_rate);
-        }
         *s = parsed;
     }
     json_decref(root);
@@ -264,9 +251,8 @@ ax_err settings_parse(struct settings *s, const char *json, size_t bytes, struct
 ax_err settings_set(struct settings *s, const char *field, const char *value, struct problem *p)
 {
     const struct field *f = find_field(field);
-    if (f == NULL) {
+    if (f == NULL)
         return unknown_field(field, p);
-    }
     /* The JSON parser reads numbers, so that the command takes exactly what the bucket takes. */
     json_t *parsed = NULL;
     bool is_word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
@@ -275,25 +261,20 @@ ax_err settings_set(struct settings *s, const char *field, const char *value, st
             : f->kind != DURATION && strspn(value, "0123456789+-.eE") == strlen(value)) {
         parsed = json_loads(value, JSON_DECODE_ANY, NULL);
     }
-    if (f->kind == WEIGHTS && parsed == NULL) {
+    if (f->kind == WEIGHTS && parsed == NULL)
         parsed = json_loads(value, JSON_REJECT_DUPLICATES, NULL);
-    }
-    if (parsed == NULL) {
+    if (parsed == NULL)
         parsed = json_string(value);
-    }
-    if (parsed == NULL) {
+    if (parsed == NULL)
         return problem_set(p, AX_E_INVALID, "%s: the value is not valid UTF-8", f->name);
-    }
     bool follows = s->burst == burst_for(s->rate),
          group_follows = s->group_burst == burst_for(s->group_rate);
     ax_err err = put_field(s, f, parsed, p);
     json_decref(parsed);
-    if (err == AX_OK && follows && strcmp(field, "rate") == 0) {
+    if (err == AX_OK && follows && strcmp(field, "rate") == 0)
         s->burst = burst_for(s->rate);
-    }
-    if (err == AX_OK && group_follows && strcmp(field, "group_rate") == 0) {
+    if (err == AX_OK && group_follows && strcmp(field, "group_rate") == 0)
         s->group_burst = burst_for(s->group_rate);
-    }
     return err;
 }
 
@@ -308,9 +289,8 @@ char *settings_format(const struct settings *s)
     for (size_t i = 0; ok && i < FIELD_COUNT; i++) {
         json_t *is = get_field(s, &fields[i]), *was = get_field(&defaults, &fields[i]);
         ok = is != NULL && was != NULL;
-        if (ok && !json_equal(is, was)) {
+        if (ok && !json_equal(is, was))
             ok = json_object_set(root, fields[i].name, is) == 0;
-        }
         json_decref(is);
         json_decref(was);
     }
@@ -322,9 +302,8 @@ char *settings_format(const struct settings *s)
 int32_t settings_weight(const struct settings *s, const char *group)
 {
     for (int i = 0; group != NULL && i < s->group_weights.count; i++) {
-        if (strcmp(s->group_weights.list[i].group, group) == 0) {
+        if (strcmp(s->group_weights.list[i].group, group) == 0)
             return s->group_weights.list[i].weight;
-        }
     }
     return (int32_t)s->group_weight;
 }

@@ -58,13 +58,11 @@ bool task_is_same(const struct task *a, const struct task *b)
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p)
 {
     size_t headers = header_table_text_bytes(t);
-    for (size_t i = 0; i < t->header_count; i++) {
+    for (size_t i = 0; i < t->header_count; i++)
         headers += header_line_bytes(t->headers[i].name, t->headers[i].value);
-    }
     int64_t fits = max_payload_bytes - TASK_RESERVE_BYTES;
-    if (t->body_bytes <= INT_MAX && (int64_t)(t->body_bytes + headers) <= fits) {
+    if (t->body_bytes <= INT_MAX && (int64_t)(t->body_bytes + headers) <= fits)
         return AX_OK;
-    }
     return problem_set(p, AX_E_TOO_LONG,
                        "size: a body of %zu bytes with key and headers of %zu is not allowed; "
                        "together they must be "
@@ -85,15 +83,13 @@ static natsStatus set_headers(const struct task *t, const char *subject, natsMsg
 ax_err task_to_msg(const struct task *t, const char *subject, const char *reply, natsMsg **out)
 {
     *out = NULL;
-    if (t->body_bytes > INT_MAX) {
+    if (t->body_bytes > INT_MAX)
         return AX_E_TOO_LONG;
-    }
     natsMsg *msg = NULL;
     natsStatus s = natsMsg_Create(&msg, subject, reply, t->body_bytes ? t->body : NULL,
                                   (int)t->body_bytes);
-    if (s == NATS_OK) {
+    if (s == NATS_OK)
         s = set_headers(t, subject, msg);
-    }
     if (s != NATS_OK) {
         natsMsg_Destroy(msg);
         return s == NATS_NO_MEMORY ? AX_E_NOMEM : AX_E_INVALID;

@@ -27,22 +27,19 @@ static bool is_inside(const struct block *b, const char *s)
 
 static bool is_whole(const struct block *b, const char *name, const char *value)
 {
-    if (!value || !*value) {
+    if (!value || !*value)
         return false;
-    }
     if (!is_inside(b, value)) {
         /* A copy: set by this process, name included, or joined from folded lines. */
         return !is_inside(b, name);
     }
     for (const char *c = value - 1; is_inside(b, c) && isspace((unsigned char)*c); c--) {
-        if (*c == '\n') {
+        if (*c == '\n')
             return false;
-        }
     }
     const char *end = value + strlen(value) + 1;
-    while (is_inside(b, end) && *end != '\n' && isspace((unsigned char)*end)) {
+    while (is_inside(b, end) && *end != '\n' && isspace((unsigned char)*end))
         end++;
-    }
     return is_inside(b, end) && *end == '\n';
 }
 
@@ -66,9 +63,8 @@ ax_err task_headers_each(natsMsg *msg,
     const char **names = NULL;
     int name_count = 0;
     natsStatus s = natsMsgHeader_Keys(msg, &names, &name_count);
-    if (s != NATS_OK && s != NATS_NOT_FOUND) {
+    if (s != NATS_OK && s != NATS_NOT_FOUND)
         return s == NATS_NO_MEMORY ? AX_E_NOMEM : AX_E_PROTOCOL;
-    }
     const struct block block = block_of(msg);
     size_t values_inside = 0;
     ax_err err = AX_OK;

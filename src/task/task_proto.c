@@ -34,9 +34,8 @@ struct budget {
 static void *block_alloc(void *budget, size_t bytes)
 {
     struct budget *left = budget;
-    if (bytes > left->bytes) {
+    if (bytes > left->bytes)
         return NULL;
-    }
     struct block *b = malloc(sizeof(*b) + bytes);
     if (!b) {
         left->no_memory = true;
@@ -50,9 +49,8 @@ static void *block_alloc(void *budget, size_t bytes)
 static void block_free(void *budget, void *data)
 {
     (void)budget;
-    if (data) {
+    if (data)
         free(block_of(data));
-    }
 }
 
 static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const void *data,
@@ -62,9 +60,8 @@ static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const v
     ProtobufCAllocator allocator = {block_alloc, block_free, &budget};
     static const uint8_t nothing[1];
     *out = protobuf_c_message_unpack(type, &allocator, bytes, bytes ? data : nothing);
-    if (!*out && budget.no_memory) {
+    if (!*out && budget.no_memory)
         return problem_set(p, AX_E_NOMEM, "out of memory");
-    }
     if (!*out) {
         return problem_set(p, AX_E_INVALID,
                            "body: its %zu bytes are not an %s message, which %s announces", bytes,
@@ -95,9 +92,8 @@ static ax_err take_name(char *out, const char *field, const char *value, struct 
 {
     if (holds_nul(value))
         return refuse_nul(field, p);
-    if (!*value) {
+    if (!*value)
         return AX_OK;
-    }
     if (!name_is_valid(value)) {
         char quoted[QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
@@ -175,9 +171,8 @@ static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem 
 static bool comes_again(const Ax__V1__Task *m, size_t i)
 {
     for (size_t j = i + 1; j < m->n_headers; j++) {
-        if (strcmp(m->headers[i]->key, m->headers[j]->key) == 0) {
+        if (strcmp(m->headers[i]->key, m->headers[j]->key) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -211,9 +206,8 @@ static ax_err take_headers(struct task *t, const Ax__V1__Task *m, struct problem
             return problem_set(p, AX_E_INVALID,
                                "headers entry %s: not allowed; the field key says it", name);
         }
-        if (!header_is_nats(name) && !comes_again(m, i)) {
+        if (!header_is_nats(name) && !comes_again(m, i))
             err = task_rule_pass(t, "headers entry", name, value, p);
-        }
     }
     return err;
 }
@@ -224,12 +218,10 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
     t->body = m->body.data;
     t->body_bytes = m->body.len;
     ax_err err = name_parse_submit(subject, t->priority, t->pool, p);
-    if (err == AX_OK) {
+    if (err == AX_OK)
         err = take_fields(t, m, p);
-    }
-    if (err == AX_OK) {
+    if (err == AX_OK)
         err = take_headers(t, m, p);
-    }
     if (err == AX_OK)
         err = task_rule_together(t, true, p);
     if (err != AX_OK) {
@@ -244,9 +236,8 @@ ax_err task_proto_read(struct task *t, const char *subject, const void *data, si
                        void **unpacked, struct problem *p)
 {
     ax_err err = unpack(unpacked, &ax__v1__task__descriptor, data, bytes, p);
-    if (err != AX_OK) {
+    if (err != AX_OK)
         return err;
-    }
     err = take(t, subject, *unpacked, p);
     if (err != AX_OK) {
         release(*unpacked);
@@ -265,9 +256,8 @@ ax_err task_proto_unpack_batch(const void *data, size_t bytes, void **batch, siz
 {
     *count = 0;
     ax_err err = unpack(batch, &ax__v1__task_batch__descriptor, data, bytes, p);
-    if (err != AX_OK) {
+    if (err != AX_OK)
         return err;
-    }
     Ax__V1__TaskBatch *m = *batch;
     if (m->n_tasks < 1 || m->n_tasks > TASK_BATCH_MAX) {
         problem_set(p, AX_E_INVALID,

@@ -30,9 +30,8 @@ static bool is_printable_ascii(const char *s, size_t max)
 {
     size_t n = 0;
     for (; s[n]; n++) {
-        if (n == max || s[n] < ' ' || s[n] == 0x7f) {
+        if (n == max || s[n] < ' ' || s[n] == 0x7f)
             return false;
-        }
     }
     return n > 0;
 }
@@ -45,9 +44,8 @@ ax_err task_rule_key(struct task *t, const char *field, const char *value, struc
                            "%s: a key of %zu bytes is not allowed; it must have 1 to %d", field, n,
                            KEY_MAX_BYTES);
     }
-    if (!survives_the_wire(value)) {
+    if (!survives_the_wire(value))
         return refuse(p, field, value, "without CR, LF, and white space at its ends");
-    }
     t->key = value;
     return AX_OK;
 }
@@ -60,18 +58,16 @@ ax_err task_rule_group(struct task *t, const char *field, const char *value, str
                            "%s: a name of %zu bytes is not allowed; it must have 1 to %d", field, n,
                            GROUP_MAX_BYTES);
     }
-    if (!survives_the_wire(value)) {
+    if (!survives_the_wire(value))
         return refuse(p, field, value, "without CR, LF, and white space at its ends");
-    }
     t->group = value;
     return AX_OK;
 }
 
 ax_err task_rule_ordered(struct task *t, const char *field, const char *value, struct problem *p)
 {
-    if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+    if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
         return refuse(p, field, value, "true or false");
-    }
     t->ordered = *value == 't';
     return AX_OK;
 }
@@ -81,9 +77,8 @@ ax_err task_rule_max_retry(struct task *t, const char *field, const char *value,
     size_t n = strlen(value);
     long parsed = n >= 1 && n <= 9 && strspn(value, "0123456789") == n ? strtol(value, NULL, 10)
                                                                        : -1;
-    if (parsed < 0 || parsed > TASK_MAX_RETRY_LIMIT) {
+    if (parsed < 0 || parsed > TASK_MAX_RETRY_LIMIT)
         return refuse(p, field, value, "a whole number from 0 to 1000");
-    }
     t->max_retry = (int32_t)parsed;
     return AX_OK;
 }
@@ -114,9 +109,8 @@ ax_err task_rule_timeout(struct task *t, const char *field, const char *value, s
 
 ax_err task_rule_overlap(struct task *t, const char *field, const char *value, struct problem *p)
 {
-    if (strcmp(value, "skip") != 0 && strcmp(value, "queue") != 0) {
+    if (strcmp(value, "skip") != 0 && strcmp(value, "queue") != 0)
         return refuse(p, field, value, "skip or queue");
-    }
     t->overlap = *value == 's' ? TASK_OVERLAP_SKIP : TASK_OVERLAP_QUEUE;
     return AX_OK;
 }
@@ -130,9 +124,8 @@ ax_err task_rule_overlap(struct task *t, const char *field, const char *value, s
 ax_err task_rule_delay(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ms;
-    if (!duration_parse(value, TASK_DELAY_MAX_MS, &ms) || ms < 1) {
+    if (!duration_parse(value, TASK_DELAY_MAX_MS, &ms) || ms < 1)
         return refuse(p, field, value, DURATION_ALLOWED);
-    }
     t->delay_ms = ms;
     return AX_OK;
 }
@@ -140,9 +133,8 @@ ax_err task_rule_delay(struct task *t, const char *field, const char *value, str
 ax_err task_rule_at(struct task *t, const char *field, const char *value, struct problem *p)
 {
     int64_t ns;
-    if (!rfc3339_parse(value, &ns) || ns <= 0) {
+    if (!rfc3339_parse(value, &ns) || ns <= 0)
         return refuse(p, field, value, TIME_ALLOWED);
-    }
     t->at_ns = ns;
     return AX_OK;
 }
@@ -175,9 +167,8 @@ ax_err task_rule_time_zone(struct task *t, const char *field, const char *value,
 {
     size_t n = strlen(value);
     for (size_t i = 0; i < n; i++) {
-        if (!isalnum((unsigned char)value[i]) && !strchr("/_+-", value[i])) {
+        if (!isalnum((unsigned char)value[i]) && !strchr("/_+-", value[i]))
             n = 0;
-        }
     }
     if (n < 1 || n > TASK_ZONE_MAX_CHARS) {
         return refuse(p, field, value,
@@ -191,9 +182,8 @@ static bool name_fits(const char *name)
 {
     size_t n = 0;
     for (; name[n]; n++) {
-        if (n == TASK_HEADER_NAME_MAX || name[n] <= ' ' || name[n] >= 0x7f || name[n] == ':') {
+        if (n == TASK_HEADER_NAME_MAX || name[n] <= ' ' || name[n] >= 0x7f || name[n] == ':')
             return false;
-        }
     }
     return n > 0;
 }
@@ -210,9 +200,8 @@ static ax_err add_header(struct task *t, const char *name, const char *value)
     size_t n = t->header_count;
     if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
         struct task_header *grown = realloc(t->headers, (n ? 2 * n : 8) * sizeof(*grown));
-        if (!grown) {
+        if (!grown)
             return AX_E_NOMEM;
-        }
         t->headers = grown;
     }
     t->headers[t->header_count++] = (struct task_header){name, value};
@@ -253,9 +242,8 @@ ax_err task_rule_pass(struct task *t, const char *kind, const char *name, const 
                            "%s %s: too many; at most %d header values are passed through", kind,
                            quote_text(name, quoted), TASK_HEADERS_MAX);
     }
-    if (add_header(t, name, value) != AX_OK) {
+    if (add_header(t, name, value) != AX_OK)
         return problem_set(p, AX_E_NOMEM, "out of memory");
-    }
     return AX_OK;
 }
 

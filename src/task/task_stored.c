@@ -17,17 +17,15 @@ static ax_err take_header(void *arg, const struct task_header_value *h)
 {
     struct reading *r = arg;
     struct task *t = r->task;
-    if (!h->whole) {
+    if (!h->whole)
         return AX_OK;
-    }
     if (header_is_ax(h->name)) {
         if (h->index == 0)
             header_table_read(t, r->stage, h->name, h->value);
         return AX_OK;
     }
-    if (header_is_nats(h->name)) {
+    if (header_is_nats(h->name))
         return AX_OK;
-    }
     ax_err err = task_rule_pass(t, "header", h->name, h->value, NULL);
     return err == AX_E_NOMEM ? err : AX_OK;
 }
@@ -54,9 +52,8 @@ ax_err task_stored_read_at(struct task *t, const char *subject, natsMsg *msg, st
         return problem_set(p, AX_E_NOMEM, "out of memory");
     }
     t->expires_in_ms = 0; /* a duration means nothing here: nobody knows its start */
-    if (!*t->priority) {
+    if (!*t->priority)
         strcpy(t->priority, "normal");
-    }
     return AX_OK;
 }
 

@@ -31,13 +31,11 @@ static size_t distance(const char *a, const char *b)
 {
     enum { MAX = 24 };
     size_t n = strlen(a), m = strlen(b);
-    if (n > MAX || m > MAX) {
+    if (n > MAX || m > MAX)
         return MAX;
-    }
     size_t row[MAX + 1];
-    for (size_t j = 0; j <= m; j++) {
+    for (size_t j = 0; j <= m; j++)
         row[j] = j;
-    }
     for (size_t i = 1; i <= n; i++) {
         size_t diagonal = row[0];
         row[0] = i;
@@ -106,16 +104,14 @@ static ax_err refuse_twice(const struct task_header_value *h, struct problem *p)
 static ax_err take_header(void *arg, const struct task_header_value *h)
 {
     struct submission *s = arg;
-    if (!h->whole) {
+    if (!h->whole)
         return refuse_unreadable(h->name, s->p);
-    }
     if (header_is_ax(h->name)) {
         ax_err err = take_ax_header(s->task, h, s->p);
         return err == AX_OK && h->of > 1 ? refuse_twice(h, s->p) : err;
     }
-    if (!header_is_nats(h->name)) {
+    if (!header_is_nats(h->name))
         return task_rule_pass(s->task, "header", h->name, h->value, s->p);
-    }
     if (strcmp(h->name, HDR_MSG_ID) == 0) {
         s->msg_id = h->value;
         return h->of > 1 ? refuse_twice(h, s->p) : AX_OK;
@@ -144,9 +140,8 @@ ax_err task_submit_read(struct task *t, natsMsg *msg, struct problem *p)
 {
     task_init(t);
     ax_err err = name_parse_submit(natsMsg_GetSubject(msg), t->priority, t->pool, p);
-    if (err != AX_OK) {
+    if (err != AX_OK)
         return err;
-    }
     t->body = natsMsg_GetData(msg);
     t->body_bytes = (size_t)natsMsg_GetDataLength(msg);
 
@@ -175,13 +170,11 @@ ax_err task_submit_read(struct task *t, natsMsg *msg, struct problem *p)
 static ax_err check_beside_proto(void *arg, const struct task_header_value *h)
 {
     struct problem *p = arg;
-    if (!h->whole) {
+    if (!h->whole)
         return refuse_unreadable(h->name, p);
-    }
     if (strcmp(h->name, HDR_SCHEMA) == 0) {
-        if (h->of > 1) {
+        if (h->of > 1)
             return refuse_twice(h, p);
-        }
         return strcmp(h->value, "ax.v1.Task") == 0 || strcmp(h->value, "ax.v1.TaskBatch") == 0
                    ? AX_OK
                    : refuse_schema(h->name, h->value, p);

@@ -22,18 +22,15 @@ bool duration_parse(const char *s, int64_t max_ms, int64_t *out_ms)
     int64_t total = 0;
     /* parts come in falling order: only the units from here on may follow */
     size_t next_unit = 0;
-    if (*s == '\0') {
+    if (*s == '\0')
         return false;
-    }
     while (*s != '\0') {
-        if (!is_digit(*s)) {
+        if (!is_digit(*s))
             return false;
-        }
         int64_t n = 0;
         for (; is_digit(*s); s++) {
-            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s - '0', &n)) {
+            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s - '0', &n))
                 return false;
-            }
         }
         size_t length = strspn(s, "dhms"), unit = next_unit;
         while (unit < UNIT_COUNT &&
@@ -47,25 +44,22 @@ bool duration_parse(const char *s, int64_t max_ms, int64_t *out_ms)
         s += length;
         next_unit = unit + 1;
     }
-    if (total > max_ms) {
+    if (total > max_ms)
         return false;
-    }
     *out_ms = total;
     return true;
 }
 
 char *duration_format(int64_t ms, char *buf)
 {
-    if (ms <= 0) {
+    if (ms <= 0)
         return strcpy(buf, "0s");
-    }
     size_t used = 0;
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         int64_t n = ms / units[i].ms;
         ms %= units[i].ms;
-        if (n > 0) {
+        if (n > 0)
             used += (size_t)snprintf(buf + used, 48 - used, "%lld%s", (long long)n, units[i].name);
-        }
     }
     return buf;
 }

@@ -12,9 +12,8 @@ void go_text_trim(const char **data, size_t *bytes)
         ++*data;
         --*bytes;
     }
-    while (*bytes && isspace((unsigned char)(*data)[*bytes - 1])) {
+    while (*bytes && isspace((unsigned char)(*data)[*bytes - 1]))
         --*bytes;
-    }
 }
 
 json_t *go_text_object(const char *data, size_t bytes)
@@ -34,9 +33,8 @@ json_t *go_text_member(json_t *object, const char *name)
     json_t *value;
     if (!found) {
         json_object_foreach(object, key, value) {
-            if (strcasecmp(key, name) == 0) {
+            if (strcasecmp(key, name) == 0)
                 found = value;
-            }
         }
     }
     return found;
@@ -45,12 +43,10 @@ json_t *go_text_member(json_t *object, const char *name)
 bool go_text_integer(json_t *object, const char *name, int64_t *out)
 {
     json_t *v = go_text_member(object, name);
-    if (!v || json_is_null(v)) {
+    if (!v || json_is_null(v))
         return true;
-    }
-    if (!json_is_integer(v)) {
+    if (!json_is_integer(v))
         return false;
-    }
     *out = json_integer_value(v);
     return true;
 }

@@ -17,9 +17,8 @@ static bool take_number(const char **s, int digits, int *out)
 {
     int n = 0;
     for (int i = 0; i < digits; i++) {
-        if (!is_digit((*s)[i])) {
+        if (!is_digit((*s)[i]))
             return false;
-        }
         n = n * 10 + ((*s)[i] - '0');
     }
     *s += digits;
@@ -29,9 +28,8 @@ static bool take_number(const char **s, int digits, int *out)
 
 static bool take_char(const char **s, char c)
 {
-    if (**s != c) {
+    if (**s != c)
         return false;
-    }
     ++*s;
     return true;
 }
@@ -45,9 +43,8 @@ static int month_days(int year, int month)
 
 static bool take_fraction(const char **s, int64_t *out_ns)
 {
-    if (!is_digit(**s)) {
+    if (!is_digit(**s))
         return false;
-    }
     int64_t ns = 0;
     int digits = 0;
     for (; is_digit(**s); ++*s) {
@@ -56,9 +53,8 @@ static bool take_fraction(const char **s, int64_t *out_ns)
             digits++;
         }
     }
-    for (; digits < 9; digits++) {
+    for (; digits < 9; digits++)
         ns *= 10;
-    }
     *out_ns = ns;
     return true;
 }
@@ -70,9 +66,8 @@ static bool take_offset(const char **s, int64_t *out_s)
         return true;
     }
     int sign = **s == '+' ? 1 : **s == '-' ? -1 : 0, hours, minutes;
-    if (sign == 0) {
+    if (sign == 0)
         return false;
-    }
     ++*s;
     if (!take_number(s, 2, &hours) || !take_char(s, ':') || !take_number(s, 2, &minutes) ||
         hours > 23 || minutes > 59) {
@@ -125,9 +120,8 @@ bool rfc3339_parse(const char *s, int64_t *out_ns)
                    .tm_min = minute,
                    .tm_sec = second};
     __int128 ns = ((__int128)timegm(&t) - offset) * NS_PER_S + fraction;
-    if (ns > INT64_MAX || ns < INT64_MIN) {
+    if (ns > INT64_MAX || ns < INT64_MIN)
         return false;
-    }
     *out_ns = (int64_t)ns;
     return true;
 }
