@@ -4,6 +4,7 @@
 
 #include "cli/doctor/check_pools.h"
 #include "cli/output.h"
+#include "cli/streams/advice.h"
 
 #define TIMEOUTS_MIN 3
 #define TIMEOUTS_PART 0.05
@@ -108,14 +109,14 @@ static bool declared_dead(const struct view *v, const struct view_pool *p, struc
     struct timeout_ratio r = timeout_ratio(p);
     struct advice advice;
     return !are_many(p, &r) &&
-           take_advice(stats_late_ack_advice(p->name, &p->stats, &advice), &advice, f);
+           take_advice(advice_late_acks(p->name, &p->stats, &advice), &advice, f);
 }
 
 static bool ack_wait_short(const struct view *v, const struct view_pool *p, struct finding *f)
 {
     (void)v;
     struct advice advice;
-    return take_advice(stats_ack_wait_advice(p->name, &p->stats, &advice), &advice, f);
+    return take_advice(advice_ack_wait(p->name, &p->stats, &advice), &advice, f);
 }
 
 /* ---- the last five minutes */

@@ -10,8 +10,8 @@
 #include "cli/streams/stored.h"
 #include "done/record.h"
 
-/* A task between two streams is in both for a moment, but two looks are two moments: look again
- * before saying no. */
+/* A task that moves between two streams is in both for a moment. But two reads are two moments, and
+ * the task may move between them: so it is looked for again before it is called unknown. */
 #define LOOKS 3
 #define LOOK_AGAIN_MS 150
 
@@ -66,7 +66,8 @@ static ax_err fill_recorded(struct found *f, const char *pool, const struct reco
     return AX_OK;
 }
 
-/* The record under the task's own subject; *own_seq: of what is there, be it no record any more. */
+/* The record under the task's own subject. *own_seq: of the message there, even if that is no
+ * record any more. */
 static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f,
                         uint64_t *own_seq, struct problem *p)
 {
@@ -135,10 +136,10 @@ static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const
     return AX_E_NOT_FOUND;
 }
 
-/* A record in a page. Ingress knows where they are, except those of tasks without a key; all pages
+/* A record in a record batch. Ingress knows in which, except for tasks without a key; all batches
  * are read only when the task is nowhere else. */
-static ax_err look_pages(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq,
-                         bool search, struct found *f, struct problem *p)
+static ax_err look_batches(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq,
+                           bool search, struct found *f, struct problem *p)
 {
     struct record r;
     uint64_t seq;
@@ -156,9 +157,9 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
 {
     uint64_t own_seq;
     ax_err e = look_done(nc, pool, id, f, &own_seq, p);
-    if (!e && f->state == TASK_CANCELLED) { /* and perhaps submitted again, and done in a page */
+    if (!e && f->state == TASK_CANCELLED) { /* it may have been submitted again, and be done */
         struct found newer = *f;
-        if (look_pages(nc, pool, id, own_seq, false, &newer, p) == AX_OK)
+        if (look_batches(nc, pool, id, own_seq, false, &newer, p) == AX_OK)
             *f = newer;
         return AX_OK;
     }
@@ -173,7 +174,7 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
     if (e == AX_E_NOT_FOUND)
         e = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
     if (e == AX_E_NOT_FOUND)
-        e = look_pages(nc, pool, id, own_seq, last, f, p);
+        e = look_batches(nc, pool, id, own_seq, last, f, p);
     return e;
 }
 

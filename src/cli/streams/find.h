@@ -1,5 +1,5 @@
-/* Where a task is: looks through AX's streams, in the order in which a task moves, so that it
- * cannot slip past. */
+/* Where a task is: looks through AX's streams in the order in which a task moves, so that it cannot
+ * slip past. Blocking. nc: borrowed. */
 #ifndef AX_CLI_STREAMS_FIND_H
 #define AX_CLI_STREAMS_FIND_H
 
@@ -24,9 +24,9 @@ struct found {
     enum task_state state;
     char id[TASK_ID_CHARS + 1];
     char pool[NAME_MAX_CHARS + 1];
-    char priority[NAME_MAX_CHARS + 1]; /* "" when not known any more (done) */
-    char key[KEY_MAX_BYTES + 1];       /* "" when keyless or not known any more */
-    char group[GROUP_MAX_BYTES + 1];   /* "": none, or not known any more */
+    char priority[NAME_MAX_CHARS + 1]; /* "": no longer known (done) */
+    char key[KEY_MAX_BYTES + 1];       /* "": none, or no longer known */
+    char group[GROUP_MAX_BYTES + 1];   /* "": none, or no longer known */
     bool ordered;
     char stream[64]; /* where it was found */
     uint64_t seq;
@@ -41,15 +41,17 @@ struct found {
 
 const char *find_state_text(enum task_state state);
 
-/* Looks for the task with this id in pool (NULL: in any). AX_OK and TASK_UNKNOWN: it is nowhere. */
+/* Looks for the task with this id in pool (NULL: in any). AX_OK with TASK_UNKNOWN: it is nowhere.
+ * The errors of stored_last; p says what is wrong. */
 ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,
                  struct problem *p);
 
 /* text is a key of pool (NULL: of the default pool), or an id of any pool (of pool, when given):
- * whichever is found. */
+ * whichever is found. As find_task. */
 ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out,
                       struct problem *p);
 
+/* A new reference; what is not known is null. */
 json_t *find_json(const struct found *f);
 
 #endif

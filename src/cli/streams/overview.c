@@ -21,8 +21,8 @@ static ax_err count(natsConnection *nc, const char *stream, uint64_t *messages, 
 ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p)
 {
     *out = (struct overview){0};
-    /* In the order in which tasks move, so that one on its way is counted twice rather than not at
-     * all. */
+    /* In the order in which tasks move, so that one that moves meanwhile is counted twice rather
+     * than not at all. */
     ax_err e = provision_priorities(nc, &out->queues, p);
     if (!e)
         e = count(nc, STREAM_SPILL, &out->spilled, p);

@@ -13,6 +13,7 @@ struct overview {
     uint64_t work;            /* handed over to workers or waiting for one */
     uint64_t later, spilled, dead, done;
 };
+/* Blocks. nc: borrowed. The errors of stored_request; p says what is wrong. */
 ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p);
 
 #endif

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "base/text/duration.h"
-#include "bus/pipeline.h"
+#include "bus/jserr.h"
 #include "cli/streams/stored.h"
 
 #define RETRY_AFTER_DEFAULT_MS 250
 #define RETRY_AFTER_MAX_MS 60000
-
-static bool set_header(natsMsg *msg, const char *name, const char *value)
-{
-    return !value || natsMsgHeader_Set(msg, name, value) == NATS_OK;
-}
 
 /* "Name: value" as in curl and in nats pub -H. */
 static bool add_header(natsMsg *msg, const char *line)
@@ -29,6 +24,40 @@ static bool add_header(natsMsg *msg, const char *line)
     return *value && natsMsgHeader_Add(msg, name, value) == NATS_OK;
 }
 
+static bool set_headers(natsMsg *msg, const struct submit_flags *f, const char *key)
+{
+    const struct {
+        const char *name, *value;
+    } headers[] = {
+        {HDR_MSG_ID, key},         {HDR_MAX_RETRY, f->max_retry},
+        {HDR_BACKOFF, f->backoff}, {HDR_DELAY, f->delay},
+        {HDR_AT, f->at},           {HDR_EXPIRES, f->expires},
+        {HDR_CRON, f->cron},       {HDR_TIME_ZONE, f->time_zone},
+        {HDR_OVERLAP, f->overlap}, {HDR_TIMEOUT, f->timeout},
+        {HDR_GROUP, f->group},     {HDR_ORDERED, f->ordered ? "true" : NULL},
+    };
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        if (headers[i].value != NULL &&
+            natsMsgHeader_Set(msg, headers[i].name, headers[i].value) != NATS_OK) {
+            say(CLI_FAILED,
+                "the headers of the task cannot be made (out of memory, or an empty value)");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_headers(natsMsg *msg, const struct flag_list *headers)
+{
+    for (int i = 0; i < headers->count; i++) {
+        if (!add_header(msg, headers->values[i])) {
+            say(CLI_USAGE, "--header: %s given, allowed is Name:value", headers->values[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body,
                         size_t bytes, const char *reply)
 {
@@ -39,33 +68,39 @@ natsMsg *submit_message(const struct submit_flags *f, const char *key, const voi
         say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
         return NULL;
     }
-    bool right = set_header(msg, HDR_MSG_ID, key) && set_header(msg, HDR_MAX_RETRY, f->max_retry) &&
-                 set_header(msg, HDR_BACKOFF, f->backoff) && set_header(msg, HDR_DELAY, f->delay) &&
-                 set_header(msg, HDR_AT, f->at) && set_header(msg, HDR_EXPIRES, f->expires) &&
-                 set_header(msg, HDR_CRON, f->cron) &&
-                 set_header(msg, HDR_TIME_ZONE, f->time_zone) &&
-                 set_header(msg, HDR_OVERLAP, f->overlap) &&
-                 set_header(msg, HDR_TIMEOUT, f->timeout) && set_header(msg, HDR_GROUP, f->group) &&
-                 set_header(msg, HDR_ORDERED, f->ordered ? "true" : NULL);
-    if (!right) {
-        say(CLI_FAILED,
-            "the headers of the task cannot be made (out of memory, or an empty value)");
-    }
-    for (int i = 0; right && i < f->headers.count; i++) {
-        if (!(right = add_header(msg, f->headers.values[i])))
-            say(CLI_USAGE, "--header: %s given, allowed is Name:value", f->headers.values[i]);
-    }
-    if (!right) {
-        natsMsg_Destroy(msg);
-        return NULL;
-    }
-    return msg;
+    if (set_headers(msg, f, key) && add_headers(msg, &f->headers))
+        return msg;
+    natsMsg_Destroy(msg);
+    return NULL;
 }
 
-static const char *text_of(json_t *o, const char *name)
+static const char *text_of(const json_t *o, const char *name)
 {
     const char *s = json_string_value(json_object_get(o, name));
-    return s ? s : "";
+    return s != NULL ? s : "";
+}
+
+static void read_error(struct submit_answer *a, const json_t *error, natsMsg *reply)
+{
+    int err_code = (int)json_integer_value(json_object_get(error, "err_code"));
+    bool busy = json_integer_value(json_object_get(error, "code")) == 503;
+    /* JetStream did not answer ingress: the task may be stored and may be not. */
+    bool unknown = busy && err_code == JSERR_JS_UNAVAILABLE;
+    a->outcome = unknown ? SUBMIT_UNANSWERED : busy ? SUBMIT_BUSY : SUBMIT_REFUSED;
+    snprintf(a->description, sizeof(a->description), "%s", text_of(error, "description"));
+    const char *hint = stored_header(reply, HDR_RETRY_AFTER);
+    if (hint == NULL || !duration_parse(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
+        a->retry_after_ms = RETRY_AFTER_DEFAULT_MS;
+}
+
+static void read_accepted(struct submit_answer *a, const json_t *root)
+{
+    bool duplicate = json_is_true(json_object_get(root, "duplicate"));
+    a->outcome = duplicate ? SUBMIT_DUPLICATE : SUBMIT_ACCEPTED;
+    snprintf(a->id, sizeof(a->id), "%s", text_of(root, "task"));
+    snprintf(a->state, sizeof(a->state), "%s", text_of(root, "state"));
+    snprintf(a->stream, sizeof(a->stream), "%s", text_of(root, "stream"));
+    a->seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
 }
 
 void submit_parse(struct submit_answer *a, natsMsg *reply)
@@ -73,30 +108,17 @@ void submit_parse(struct submit_answer *a, natsMsg *reply)
     *a = (struct submit_answer){.outcome = SUBMIT_UNANSWERED};
     json_t *root = json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0,
                               NULL);
-    json_t *error = json_object_get(root, "error");
+    const json_t *error = json_object_get(root, "error");
     if (natsMsg_IsNoResponders(reply)) {
         a->nobody = true;
-    } else if (!root) {
+    } else if (root == NULL) {
         a->outcome = SUBMIT_REFUSED;
         snprintf(a->description, sizeof(a->description),
                  "the answer is not JSON; who listens on ax.submit.>?");
-    } else if (error) {
-        int err_code = (int)json_integer_value(json_object_get(error, "err_code"));
-        bool busy = json_integer_value(json_object_get(error, "code")) == 503;
-        /* JetStream gave ingress no word: it may be stored and may be not. */
-        bool unknown = busy && err_code == JSERR_JS_UNAVAILABLE;
-        a->outcome = unknown ? SUBMIT_UNANSWERED : busy ? SUBMIT_BUSY : SUBMIT_REFUSED;
-        snprintf(a->description, sizeof(a->description), "%s", text_of(error, "description"));
-        const char *hint = stored_header(reply, HDR_RETRY_AFTER);
-        if (!hint || !duration_parse(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
-            a->retry_after_ms = RETRY_AFTER_DEFAULT_MS;
+    } else if (error != NULL) {
+        read_error(a, error, reply);
     } else {
-        a->outcome = json_is_true(json_object_get(root, "duplicate")) ? SUBMIT_DUPLICATE
-                                                                      : SUBMIT_ACCEPTED;
-        snprintf(a->id, sizeof(a->id), "%s", text_of(root, "task"));
-        snprintf(a->state, sizeof(a->state), "%s", text_of(root, "state"));
-        snprintf(a->stream, sizeof(a->stream), "%s", text_of(root, "stream"));
-        a->seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
+        read_accepted(a, root);
     }
     json_decref(root);
 }

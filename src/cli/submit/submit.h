@@ -1,4 +1,4 @@
-/* Making submissions and reading ingress's answers (docs/protocol.md, "Submitting"). */
+/* Makes submissions and reads ingress's answers (docs/protocol.md). */
 #ifndef AX_CLI_SUBMIT_SUBMIT_H
 #define AX_CLI_SUBMIT_SUBMIT_H
 
@@ -11,17 +11,17 @@
 
 struct submit_flags {
     const char *priority, *pool, *key, *file;
-    /* checked by ingress, which knows what is allowed */
+    /* checked by ingress, which knows what is allowed; NULL: not given */
     const char *max_retry, *backoff, *delay, *at, *expires;
-    const char *cron, *time_zone, *overlap, *timeout, *group; /* the same */
-    struct flag_list headers;                                 /* "Name: value" */
-    int64_t wait_ms;                                          /* 0: do not wait */
+    const char *cron, *time_zone, *overlap, *timeout, *group;
+    struct flag_list headers; /* "Name: value" */
+    int64_t wait_ms;          /* 0: do not wait */
     int64_t inflight;
     bool retry_busy, lines, json, ordered;
 };
 
-/* A new message for ax.submit.…; key NULL: none. Says what is wrong with --header. NULL on
- * failure. */
+/* A new message for ax.submit.<priority>.<pool>, which the caller destroys. key, reply: may be
+ * NULL; everything is copied. NULL: failed, after saying why. */
 natsMsg *submit_message(const struct submit_flags *f, const char *key, const void *body,
                         size_t bytes, const char *reply);
 
@@ -30,7 +30,7 @@ enum submit_outcome {
     SUBMIT_DUPLICATE,
     SUBMIT_BUSY,
     SUBMIT_REFUSED,
-    SUBMIT_UNANSWERED
+    SUBMIT_UNANSWERED /* it is not known whether it was accepted */
 };
 struct submit_answer {
     enum submit_outcome outcome;
@@ -39,13 +39,10 @@ struct submit_answer {
     char stream[64];
     uint64_t seq;
     int64_t retry_after_ms; /* busy */
-    /* unanswered for want of anybody listening: certainly not accepted */
-    bool nobody;
-    char description[256]; /* busy, refused */
+    bool nobody;            /* unanswered, for nobody listens: certainly not accepted */
+    char description[256];  /* busy, refused */
 };
+/* Reads ingress's answer (borrowed). Foreign input. */
 void submit_parse(struct submit_answer *a, natsMsg *reply);
-
-/* Many tasks, one a line of stdin ("body" or "key<TAB>body"), pipelined. Returns the exit code. */
-int submit_lines(natsConnection *nc, const struct submit_flags *f);
 
 #endif

@@ -1,37 +1,29 @@
-/* `ax submit --lines`: many submissions in flight on one inbox. One thread: publishes while there
- * is room, then takes answers. An entry stays until ingress has said a word about it. */
-#include <errno.h>
+/* Many submissions are in flight on one inbox. One thread publishes while there is room, then takes
+ * answers. An entry stays until ingress has answered it, or it has been given up. */
+#include "cli/submit/submit_lines.h"
+
 #include <inttypes.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/output.h"
-#include "cli/submit/submit.h"
+#include "cli/submit/input.h"
 
 #define ANSWER_TIMEOUT_MS 5000
-#define KEYED_TRIES 12 /* one minute without a word */
+#define KEYED_TRIES 12 /* one minute without an answer */
 #define TICK_MS 20
-#define READ_BYTES 65536
 
 struct entry {
     natsMsg *msg; /* NULL: free */
-    bool keyed, waiting_busy;
+    bool keyed;
+    bool waiting; /* to be sent again, no answer is expected */
     int tries;
     int64_t due_ms; /* when to send again, or to give the answer up */
     int64_t line;
     uint32_t use; /* tells a late answer to an earlier use of the entry */
-};
-
-/* stdin, read without blocking while answers may come. */
-struct input {
-    char *data;
-    size_t cap, filled, taken;
-    bool ended;
 };
 
 struct lines {
@@ -56,7 +48,7 @@ static void drop(struct lines *l, struct entry *e)
 
 static void send_entry(struct lines *l, struct entry *e)
 {
-    e->waiting_busy = false;
+    e->waiting = false;
     e->tries++;
     e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS;
     /* A failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends it
@@ -105,19 +97,27 @@ static void lost(struct lines *l, struct entry *e)
     drop(l, e);
 }
 
-static void take_answer(struct lines *l, natsMsg *msg)
+/* Offers it again a while later: after busy, and where it certainly, or by its key, does no harm.
+ */
+static void send_later(struct entry *e, int64_t after_ms)
 {
-    int slot = -1;
-    unsigned use = 0;
-    const char *tail = natsMsg_GetSubject(msg) + strlen(l->inbox);
-    if (sscanf(tail, ".%d.%u", &slot, &use) != 2 || slot < 0 || slot >= l->size)
-        return;
-    struct entry *e = &l->entries[slot];
-    if (!e->msg || e->use != use)
-        return;
-    struct submit_answer a;
-    submit_parse(&a, msg);
-    switch (a.outcome) {
+    e->waiting = true;
+    e->due_ms = clock_now_ms() + after_ms;
+}
+
+static void unanswered(struct lines *l, struct entry *e, const struct submit_answer *a)
+{
+    if (a->nobody && e->tries < KEYED_TRIES)
+        send_later(e, ANSWER_TIMEOUT_MS / 10);
+    else if (e->keyed && e->tries < KEYED_TRIES)
+        send_later(e, ANSWER_TIMEOUT_MS / 5);
+    else
+        lost(l, e);
+}
+
+static void handle_answer(struct lines *l, struct entry *e, const struct submit_answer *a)
+{
+    switch (a->outcome) {
     case SUBMIT_ACCEPTED:
         l->accepted++;
         drop(l, e);
@@ -128,27 +128,32 @@ static void take_answer(struct lines *l, natsMsg *msg)
         break;
     case SUBMIT_BUSY:
         l->busy++;
-        e->waiting_busy = true;
-        e->due_ms = clock_now_ms() + a.retry_after_ms;
+        send_later(e, a->retry_after_ms);
         break;
     case SUBMIT_REFUSED:
         l->refused++;
-        say(CLI_FAILED, "line %" PRId64 ": %s", e->line, a.description);
+        say(CLI_FAILED, "line %" PRId64 ": %s", e->line, a->description);
         drop(l, e);
         break;
     case SUBMIT_UNANSWERED:
-        /* Nobody there: certainly not accepted, so anything may be offered again, a while later. */
-        if (a.nobody && e->tries < KEYED_TRIES) {
-            e->waiting_busy = true;
-            e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS / 10;
-        } else if (e->keyed && e->tries < KEYED_TRIES) {
-            e->waiting_busy = true;
-            e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS / 5;
-        } else {
-            lost(l, e);
-        }
+        unanswered(l, e, a);
         break;
     }
+}
+
+static void take_answer(struct lines *l, natsMsg *msg)
+{
+    int slot = -1;
+    unsigned use = 0;
+    const char *tail = natsMsg_GetSubject(msg) + strlen(l->inbox);
+    if (sscanf(tail, ".%d.%u", &slot, &use) != 2 || slot < 0 || slot >= l->size)
+        return;
+    struct entry *e = &l->entries[slot];
+    if (e->msg == NULL || e->use != use)
+        return;
+    struct submit_answer a;
+    submit_parse(&a, msg);
+    handle_answer(l, e, &a);
 }
 
 static void check_due(struct lines *l)
@@ -158,7 +163,7 @@ static void check_due(struct lines *l)
         struct entry *e = &l->entries[i];
         if (!e->msg || e->due_ms > now)
             continue;
-        if (e->waiting_busy)
+        if (e->waiting)
             send_entry(l, e);
         else
             lost(l, e);
@@ -180,69 +185,41 @@ static int summary(struct lines *l)
     return l->refused || l->unanswered ? CLI_FAILED : CLI_OK;
 }
 
-/* The next line, NUL in place of its newline. 1: *text and *bytes; 0: none yet; -1: no more. */
-static int next_line(struct input *in, int wait_ms, char **text, size_t *bytes)
+/* Submits the next line, if there is one and room for it. */
+static enum input_result submit_next(struct lines *l, bool *failed)
 {
-    char *start = in->data + in->taken;
-    size_t left = in->filled - in->taken;
-    char *newline = left ? memchr(start, '\n', left) : NULL;
-    if (newline || (in->ended && left)) {
-        *text = start;
-        *bytes = newline ? (size_t)(newline - start) : left;
-        start[*bytes] = '\0';
-        in->taken += *bytes + (newline != NULL);
-        return 1;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum input_result got = input_next(&l->in, l->used > 0 ? 0 : TICK_MS, &text, &bytes);
+    if (got == INPUT_LINE && !add_line(l, text, bytes))
+        *failed = true;
+    return got;
+}
+
+/* Waits for the first for up to wait_ms. */
+static void take_answers(struct lines *l, int64_t wait_ms)
+{
+    natsMsg *msg = NULL;
+    bool any = false;
+    while (natsSubscription_NextMsg(&msg, l->answers, any ? 0 : wait_ms) == NATS_OK) {
+        take_answer(l, msg);
+        natsMsg_Destroy(msg);
+        any = true;
     }
-    if (in->ended)
-        return -1;
-    if (in->taken) {
-        memmove(in->data, start, left);
-        in->filled = left;
-        in->taken = 0;
-    }
-    if (in->cap - in->filled < READ_BYTES + 1) {
-        char *larger = realloc(in->data, in->cap * 2 + READ_BYTES + 1);
-        if (!larger) {
-            say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
-            in->ended = true;
-            return -1;
-        }
-        in->data = larger;
-        in->cap = in->cap * 2 + READ_BYTES + 1;
-    }
-    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
-    if (poll(&ready, 1, wait_ms) <= 0)
-        return 0;
-    ssize_t n = read(STDIN_FILENO, in->data + in->filled, READ_BYTES);
-    if (n > 0)
-        in->filled += (size_t)n;
-    else if (n == 0 || errno != EINTR)
-        in->ended = true;
-    return n > 0 ? next_line(in, 0, text, bytes) : 0;
 }
 
 static int run(struct lines *l)
 {
-    bool more = true;
+    bool more = true, failed = false;
     int64_t checked_ms = clock_now_ms();
     while (more || l->used > 0) {
-        natsMsg *msg = NULL;
-        bool idle = true;
-        if (more && l->used < l->size) {
-            char *text = NULL;
-            size_t bytes = 0;
-            int got = next_line(&l->in, l->used ? 0 : TICK_MS, &text, &bytes);
-            if (got > 0 && !add_line(l, text, bytes))
-                return CLI_FAILED;
-            more = got >= 0;
-            idle = got <= 0;
-        }
-        while (natsSubscription_NextMsg(&msg, l->answers, idle && l->used ? TICK_MS : 0) ==
-               NATS_OK) {
-            take_answer(l, msg);
-            natsMsg_Destroy(msg);
-            idle = false;
-        }
+        enum input_result got = INPUT_NONE_YET;
+        if (more && l->used < l->size)
+            got = submit_next(l, &failed);
+        if (failed)
+            return CLI_FAILED;
+        more = more && got != INPUT_END;
+        take_answers(l, got != INPUT_LINE && l->used > 0 ? TICK_MS : 0);
         if (clock_now_ms() - checked_ms >= TICK_MS) {
             checked_ms = clock_now_ms();
             check_due(l);
@@ -251,30 +228,36 @@ static int run(struct lines *l)
     return summary(l);
 }
 
+static natsStatus subscribe(struct lines *l)
+{
+    char wildcard[80];
+    natsInbox *inbox = NULL;
+    natsStatus s = natsInbox_Create(&inbox);
+    if (s != NATS_OK)
+        return s;
+    snprintf(l->inbox, sizeof(l->inbox), "%s", inbox);
+    snprintf(wildcard, sizeof(wildcard), "%s.>", inbox);
+    natsInbox_Destroy(inbox);
+    s = natsConnection_SubscribeSync(&l->answers, l->nc, wildcard);
+    return s == NATS_OK ? natsSubscription_SetPendingLimits(l->answers, -1, -1) : s;
+}
+
 int submit_lines(natsConnection *nc, const struct submit_flags *f)
 {
     struct lines l = {.nc = nc, .flags = f, .size = (int)f->inflight};
-    natsInbox *inbox = NULL;
     int code = CLI_FAILED;
-    char wildcard[80];
     l.entries = calloc((size_t)l.size, sizeof(*l.entries));
-    natsStatus s = natsInbox_Create(&inbox);
-    if (l.entries && s == NATS_OK) {
-        snprintf(l.inbox, sizeof(l.inbox), "%s", inbox);
-        snprintf(wildcard, sizeof(wildcard), "%s.>", inbox);
-        s = natsConnection_SubscribeSync(&l.answers, nc, wildcard);
-        if (s == NATS_OK)
-            s = natsSubscription_SetPendingLimits(l.answers, -1, -1);
-    }
-    if (!l.entries || s != NATS_OK)
-        say(CLI_FAILED, "%s", l.entries ? natsStatus_GetText(s) : ax_err_text(AX_E_NOMEM));
+    natsStatus s = l.entries != NULL ? subscribe(&l) : NATS_NO_MEMORY;
+    if (l.entries == NULL)
+        say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
+    else if (s != NATS_OK)
+        say(CLI_FAILED, "%s", natsStatus_GetText(s));
     else
         code = run(&l);
-    for (int i = 0; l.entries && i < l.size; i++)
+    for (int i = 0; l.entries != NULL && i < l.size; i++)
         natsMsg_Destroy(l.entries[i].msg);
     free(l.entries);
-    free(l.in.data);
+    input_free(&l.in);
     natsSubscription_Destroy(l.answers);
-    natsInbox_Destroy(inbox);
     return code;
 }
