@@ -123,7 +123,7 @@ static int set_pairs(natsConnection *nc, const char *pool, int count, char **pai
     for (int i = 0; i < SET_TRIES; i++) {
         struct problem p = {0};
         struct settings s;
-        uint64_t seq;
+        uint64_t seq = 0;
         int err_code = 0;
         int code = read_settings(nc, pool, subject, &s, &seq);
         if (code == CLI_OK)

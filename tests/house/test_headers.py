@@ -19,7 +19,7 @@ ROWS = {
 DECLARED_IN = {}
 
 PENDING = {
-    "src/cli/", "src/ingress/",
+    "src/ingress/",
 }
 
 

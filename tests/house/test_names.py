@@ -20,7 +20,7 @@ EXCEPTIONS = {
 }
 
 PENDING = {
-    "src/cli/", "src/ingress/",
+    "src/ingress/",
 }
 
 

@@ -14,8 +14,8 @@ STRUCT_ROOMS = {"ingress", "dispatch"}
 EXCEPTIONS = {}
 
 PENDING = {
-    "create_stream", "cmd_submit", "look_at_pool", "dispatch", "pace", "queue", "submit",
-    "pipeline.c", "diagnosis.c", "cmd_work.c", "ending.c", "ordered.c", "feeder.c", "submit.c",
+    "create_stream", "dispatch", "pace", "queue", "submit",
+    "pipeline.c", "ending.c", "ordered.c", "feeder.c", "submit.c",
     "submit_steps.c",
 }
 

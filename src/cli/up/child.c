@@ -121,7 +121,7 @@ static int reap(struct child **list, int count)
     return running;
 }
 
-void children_stop(struct child **list, int count, int64_t grace_ms)
+void child_stop_all(struct child **list, int count, int64_t grace_ms)
 {
     for (int i = 0; i < count; i++) {
         if (list[i]->pid)

@@ -37,6 +37,6 @@ bool child_start(struct child *c);
 void child_died(struct child *c, int status);
 /* SIGTERM, and SIGKILL to what still runs after grace_ms. Returns when all have ended. SIGCHLD must
  * be blocked. */
-void children_stop(struct child **list, int count, int64_t grace_ms);
+void child_stop_all(struct child **list, int count, int64_t grace_ms);
 
 #endif

@@ -340,10 +340,10 @@ static void stop_all(struct up *u)
     struct child *daemons[] = {&u->children[INGRESS], &u->children[DISPATCH]};
     struct child *server[] = {&u->children[SERVER]};
     health_set(&u->health, false, "stopping");
-    children_stop(daemons, 2, STOP_GRACE_MS);
+    child_stop_all(daemons, 2, STOP_GRACE_MS);
     natsConnection_Close(u->nc);
     natsConnection_Destroy(u->nc);
-    children_stop(server, 1, STOP_GRACE_MS);
+    child_stop_all(server, 1, STOP_GRACE_MS);
     http_stop(u->http);
     for (int i = 0; i < CHILDREN; i++)
         child_clear_args(&u->children[i]);
