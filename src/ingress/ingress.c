@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "bus/provision/provisioner.h"
+#include "bus/stream_info.h"
 #include "bus/wire.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
@@ -17,6 +18,7 @@
 #define PIPELINE_EXTRA \
     4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
 #define DRAIN_POLL_MS 20
+#define OPEN_WAIT_MS 1000
 #define SUBS 2
 
 static const char *const door_subjects[SUBS] = {"ax.submit", "ax.submit.>"};
@@ -26,10 +28,26 @@ static void on_submission(void *arg, natsMsg *msg)
     submit_take(arg, msg);
 }
 
+/* A server handles what one connection sends in order: the subscriptions made before this question
+ * exist, and whoever finds ingress ready finds it listening. */
+static void on_server_answered(void *arg, ax_err err, const struct stream_info *info)
+{
+    struct ingress *ing = arg;
+    (void)info;
+    ing->opening = false;
+    if (ing->closing || err == AX_E_TIMEOUT)
+        return;
+    ing->open = true;
+    char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
+    log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"",
+             queues_list(ing, list, sizeof(list)));
+}
+
 static void open_doors(struct ingress *ing)
 {
     /* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
-    if (ing->open || ing->closing || !clock_is_set(ing->clock) || ing->queues == NULL)
+    if (ing->open || ing->opening || ing->closing || !clock_is_set(ing->clock) ||
+        ing->queues == NULL)
         return;
     for (int i = 0; i < SUBS; i++) {
         if (ing->subs[i] != NULL)
@@ -42,10 +60,8 @@ static void open_doors(struct ingress *ing)
             return;
         }
     }
-    ing->open = true;
-    char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
-    log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"",
-             queues_list(ing, list, sizeof(list)));
+    ing->opening = stream_info_get(ing->pipe, ing->loop, STREAM_POOLS, OPEN_WAIT_MS,
+                                   on_server_answered, ing) == AX_OK;
 }
 
 static void try_open(void *arg)

@@ -38,6 +38,7 @@ struct ingress {
     struct counters counters;
     struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */
     bool open;                /* the doors are subscribed */
+    bool opening;             /* they were asked for, and the server has not answered yet */
     bool connected;
     bool closing;
     struct loop_timer drain_timer;
