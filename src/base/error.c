@@ -31,7 +31,7 @@ static void cut_at_character(char *s)
 
 ax_err problem_set(struct problem *p, ax_err err, const char *format, ...)
 {
-    if (!p)
+    if (p == NULL)
         return err;
     p->err = err;
     va_list args;

@@ -57,7 +57,7 @@ ax_err cron_check(const struct task *t, struct problem *p)
                                "365d, such as " EVERY "10m",
                                HDR_CRON, quote_text(cron, quoted));
         }
-        if (t->time_zone) {
+        if (t->time_zone != NULL) {
             return problem_set(p, AX_E_INVALID, "%s is given with %s %s, which has no use for one",
                                HDR_TIME_ZONE, HDR_CRON, quote_text(cron, quoted));
         }
@@ -91,7 +91,8 @@ ax_err cron_refused(const struct task *t, bool for_zone, struct problem *p)
                            "%s: %s is not a time zone that the server knows; it must be the name "
                            "of an IANA time zone, "
                            "such as Europe/Zurich",
-                           HDR_TIME_ZONE, quote_text(t->time_zone ? t->time_zone : "", quoted));
+                           HDR_TIME_ZONE,
+                           quote_text(t->time_zone != NULL ? t->time_zone : "", quoted));
     }
     return problem_set(p, AX_E_INVALID,
                        "%s: %s is not allowed; it must have " FIELDS
@@ -121,7 +122,7 @@ ax_err cron_set_schedule(natsMsg *msg, const struct task *t, bool paused)
         s = header_set(msg, HDR_SCHEDULE, paused ? NEVER : cron_schedule(t->cron, schedule));
     if (s == NATS_OK && paused)
         s = header_set(msg, HDR_PAUSED, "1");
-    if (s == NATS_OK && !paused && t->time_zone)
+    if (s == NATS_OK && !paused && t->time_zone != NULL)
         s = header_set(msg, HDR_SCHEDULE_ZONE, t->time_zone);
     return s == NATS_OK ? AX_OK : AX_E_NOMEM;
 }
@@ -151,9 +152,9 @@ void cron_firing_id(const char *schedule_id, int64_t submitted, natsMsg *due, ui
 {
     char own[64];
     const char *mark = header(due, HDR_SCHEDULE_NEXT);
-    if (!mark || strcmp(mark, "purge") == 0)
+    if (mark == NULL || strcmp(mark, "purge") == 0)
         mark = header(due, HDR_MSG_ID);
-    if (!mark) {
+    if (mark == NULL) {
         snprintf(own, sizeof(own), "%" PRIu64 ".%" PRId64, seq, time_ns);
         mark = own;
     }

@@ -168,7 +168,7 @@ void name_task_id(const char *pool, const void *key, size_t key_bytes, char out[
     unsigned int digest_bytes = 0;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
     /* The pool's NUL is the separator. */
-    if (!ctx || !sha256 || !EVP_DigestInit_ex2(ctx, sha256, NULL) ||
+    if (ctx == NULL || sha256 == NULL || !EVP_DigestInit_ex2(ctx, sha256, NULL) ||
         !EVP_DigestUpdate(ctx, pool, strlen(pool) + 1) || !EVP_DigestUpdate(ctx, key, key_bytes) ||
         !EVP_DigestFinal_ex(ctx, digest, &digest_bytes)) {
         /* Any made-up id would break the promise that one key is one task. */

@@ -100,7 +100,7 @@ ax_err task_to_msg(const struct task *t, const char *subject, const char *reply,
 
 void task_give_id(struct task *t)
 {
-    if (t->key) {
+    if (t->key != NULL) {
         name_task_id(t->pool, t->key, strlen(t->key), t->id);
     } else {
         name_new_id(t->id);

@@ -27,7 +27,7 @@ static bool is_inside(const struct block *b, const char *s)
 
 static bool is_whole(const struct block *b, const char *name, const char *value)
 {
-    if (!value || !*value)
+    if (value == NULL || *value == '\0')
         return false;
     if (!is_inside(b, value)) {
         /* A copy: set by this process, name included, or joined from folded lines. */

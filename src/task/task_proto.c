@@ -37,7 +37,7 @@ static void *block_alloc(void *budget, size_t bytes)
     if (bytes > left->bytes)
         return NULL;
     struct block *b = malloc(sizeof(*b) + bytes);
-    if (!b) {
+    if (b == NULL) {
         left->no_memory = true;
         return NULL;
     }
@@ -60,9 +60,9 @@ static ax_err unpack(void **out, const ProtobufCMessageDescriptor *type, const v
     ProtobufCAllocator allocator = {block_alloc, block_free, &budget};
     static const uint8_t nothing[1];
     *out = protobuf_c_message_unpack(type, &allocator, bytes, bytes ? data : nothing);
-    if (!*out && budget.no_memory)
+    if (*out == NULL && budget.no_memory)
         return problem_set(p, AX_E_NOMEM, "out of memory");
-    if (!*out) {
+    if (*out == NULL) {
         return problem_set(p, AX_E_INVALID,
                            "body: its %zu bytes are not an %s message, which %s announces", bytes,
                            type->name, HDR_SCHEMA);

@@ -200,7 +200,7 @@ static ax_err add_header(struct task *t, const char *name, const char *value)
     size_t n = t->header_count;
     if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
         struct task_header *grown = realloc(t->headers, (n ? 2 * n : 8) * sizeof(*grown));
-        if (!grown)
+        if (grown == NULL)
             return AX_E_NOMEM;
         t->headers = grown;
     }
@@ -261,36 +261,36 @@ ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
                            name_in(is_proto, HEADER_DELAY), name_in(is_proto, HEADER_AT));
     }
-    if (t->cron && (t->delay_ms >= 0 || t->at_ns)) {
+    if (t->cron != NULL && (t->delay_ms >= 0 || t->at_ns)) {
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
                            name_in(is_proto, HEADER_CRON),
                            t->at_ns ? name_in(is_proto, HEADER_AT)
                                     : name_in(is_proto, HEADER_DELAY));
     }
-    if (t->cron && (t->expires_ns || t->expires_in_ms)) {
+    if (t->cron != NULL && (t->expires_ns || t->expires_in_ms)) {
         return problem_set(p, AX_E_INVALID, "%s and %s are both given; only one of them is allowed",
                            name_in(is_proto, HEADER_CRON), name_in(is_proto, HEADER_EXPIRES));
     }
-    if (t->cron && !t->key) {
+    if (t->cron != NULL && t->key == NULL) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s; a recurring task needs a key as its name",
                            name_in(is_proto, HEADER_CRON), name_in(is_proto, HEADER_KEY));
     }
-    if (t->time_zone && !t->cron) {
+    if (t->time_zone != NULL && t->cron == NULL) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s, the only thing it has a meaning for",
                            name_in(is_proto, HEADER_TIME_ZONE), name_in(is_proto, HEADER_CRON));
     }
-    if (t->overlap != TASK_OVERLAP_DEFAULT && !t->cron) {
+    if (t->overlap != TASK_OVERLAP_DEFAULT && t->cron == NULL) {
         return problem_set(p, AX_E_INVALID,
                            "%s is given without %s, the only thing it has a meaning for",
                            name_in(is_proto, HEADER_OVERLAP), name_in(is_proto, HEADER_CRON));
     }
-    if (t->ordered && !t->group) {
+    if (t->ordered && t->group == NULL) {
         return problem_set(p, AX_E_INVALID, "%s is given without %s; order is kept within a group",
                            name_in(is_proto, HEADER_ORDERED), name_in(is_proto, HEADER_GROUP));
     }
-    if (t->ordered && (t->cron || t->delay_ms >= 0 || t->at_ns)) {
+    if (t->ordered && (t->cron != NULL || t->delay_ms >= 0 || t->at_ns)) {
         return problem_set(p, AX_E_INVALID,
                            "%s and %s are both given; an ordered task is taken in order of "
                            "acceptance, not at a time",
@@ -299,7 +299,7 @@ ax_err task_rule_together(const struct task *t, bool is_proto, struct problem *p
                            : t->at_ns ? name_in(is_proto, HEADER_AT)
                                       : name_in(is_proto, HEADER_DELAY));
     }
-    if (t->cron && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
+    if (t->cron != NULL && strlen(t->key) > TASK_CRON_KEY_MAX_BYTES) {
         return problem_set(p, AX_E_INVALID,
                            "%s: a key of %zu bytes is not allowed with %s; it must have 1 to %d",
                            name_in(is_proto, HEADER_KEY), strlen(t->key),

@@ -148,7 +148,7 @@ ax_err task_submit_read(struct task *t, natsMsg *msg, struct problem *p)
     struct submission s = {.task = t, .p = p};
     err = explain_unreadable(task_headers_each(msg, take_header, &s), p);
     if (err == AX_OK && s.msg_id) {
-        if (t->key && strcmp(t->key, s.msg_id) != 0) {
+        if (t->key != NULL && strcmp(t->key, s.msg_id) != 0) {
             err = problem_set(
                 p, AX_E_INVALID,
                 "%s and %s are both given and differ; give one of them, or the same in both",
