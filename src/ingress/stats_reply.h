@@ -1,5 +1,5 @@
-/* ax.figures: what this ingress knows of the queues and what it answered lately, for who asks
- * (docs/protocol.md). */
+/* ax.figures: what this ingress knows of the queues, and what it has answered lately, for anyone
+ * who asks (docs/protocol.md, "Stats"). */
 #ifndef AX_INGRESS_STATS_REPLY_H
 #define AX_INGRESS_STATS_REPLY_H
 
@@ -7,7 +7,8 @@
 
 struct ingress;
 
-/* ing->stats_reply lives as long as the process. */
+/* Subscribes; every query is answered from now on. Sets ing->stats_reply, which lives as long as
+ * the process. Loop lock. AX_E_NOMEM, or why it could not subscribe. */
 ax_err stats_reply_start(struct ingress *ing);
 
 #endif
