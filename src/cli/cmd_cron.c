@@ -14,6 +14,7 @@
 #include "cli/streams/stored.h"
 #include "cli/streams/stored_each.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "done/record.h"
 #include "task/cron.h"
 #include "task/names.h"
@@ -300,15 +301,6 @@ static const struct verb {
     {"resume", resume}, {"rm", remove_it}, {"run-now", run_now},
 };
 
-static const struct verb *find_verb(const char *name)
-{
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(name, verbs[i].name) == 0)
-            return &verbs[i];
-    }
-    return NULL;
-}
-
 static int run(natsConnection *nc, void *arg)
 {
     const struct cron *c = arg;
@@ -338,7 +330,7 @@ int cmd_cron(struct cli *c)
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 2);
     if (code >= 0)
         return code;
-    cron.verb = find_verb(c->argv[0]);
+    cron.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
     cron.text = c->argc == 2 ? c->argv[1] : NULL;
     if (cron.verb == NULL || (cron.verb->run == NULL) != (cron.text == NULL))
         return say(CLI_USAGE, "usage: ax cron %s", c->command->args);

@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "cli/streams/pool.h"
 #include "cli/streams/stored.h"
+#include "cli/verb.h"
 #include "task/names.h"
 #include "task/settings.h"
 
@@ -171,15 +172,6 @@ static const struct verb {
     {"pause", 2, 2, pause_it}, {"resume", 2, 2, resume},
 };
 
-static const struct verb *find_verb(const char *name, int words)
-{
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(name, verbs[i].name) == 0 && words >= verbs[i].min && words <= verbs[i].max)
-            return &verbs[i];
-    }
-    return NULL;
-}
-
 static int run(natsConnection *nc, void *arg)
 {
     const struct pool *pool = arg;
@@ -194,8 +186,8 @@ int cmd_pool(struct cli *c)
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, WORDS_MAX);
     if (code >= 0)
         return code;
-    pool.verb = find_verb(c->argv[0], c->argc);
-    if (pool.verb == NULL)
+    pool.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
+    if (pool.verb == NULL || c->argc < pool.verb->min || c->argc > pool.verb->max)
         return say(CLI_USAGE, "usage: ax pool %s", c->command->args);
     if (c->argc >= 2) {
         pool.name = c->argv[1];

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "task/names.h"
 
 const char cmd_dead_detail[] = "retry puts the task back into its queue as attempt 1 and then "
@@ -172,15 +173,6 @@ static bool is_complete(const struct dead *d)
     return false;
 }
 
-static const struct verb *find_verb(const char *name)
-{
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(name, verbs[i].name) == 0)
-            return &verbs[i];
-    }
-    return NULL;
-}
-
 static int run(natsConnection *nc, void *arg)
 {
     struct dead *d = arg;
@@ -202,7 +194,7 @@ int cmd_dead(struct cli *c)
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 2);
     if (code >= 0)
         return code;
-    d.verb = find_verb(c->argv[0]);
+    d.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
     d.text = c->argc == 2 ? c->argv[1] : NULL;
     if (d.verb == NULL || !is_complete(&d))
         return say(CLI_USAGE, "usage: ax dead %s", c->command->args);

@@ -27,7 +27,7 @@ struct view_stream {
     int64_t max_later; /* of AX_LATER's metadata; -1: not set */
     int priority;      /* index in priorities, -1: none */
 };
-/* A server that has replicas of AX's streams, beside those it leads. */
+/* A server that has replicas of streams which others lead. */
 struct view_peer {
     char name[64];
     int behind, away; /* so many of its replicas are not current, or it is not there */

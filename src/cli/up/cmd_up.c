@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/signals.h"
 #include "cli/streams/pool.h"
 #include "cli/up/child.h"
 #include "cli/up/health.h"
@@ -88,20 +89,6 @@ static void wait_tick(struct up *u, int ms)
         u->stop = true;
     }
     reap(u);
-}
-
-/* Signals are blocked before any thread exists, so that they arrive through the signalfd and
- * nowhere else. -1: errno. */
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* The process that started this one; -1: none to watch (init, or a container's first process). */
@@ -385,7 +372,7 @@ int cmd_up(struct cli *c)
         return code;
     u.http_port = http_port_given == INT64_MIN ? c->options.http_port : http_port_given;
     health_init(&u.health, "starting");
-    u.signals = open_signals();
+    u.signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD}, 4);
     if (u.signals < 0)
         return say(CLI_FAILED, "signalfd: %s", strerror(errno));
     bool gone = false;

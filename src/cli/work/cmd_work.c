@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -12,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "cli/streams/pool.h"
 #include "cli/work/worker.h"
 #include "cli/work/worker_loop.h"
@@ -114,19 +114,6 @@ static int connect_and_work(struct cli *c, struct worker *w, int signals)
     return code;
 }
 
-/* Signals are blocked before any thread exists, so that they arrive through the signalfd and
- * nowhere else. -1: errno. */
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int cmd_work(struct cli *c)
 {
     struct worker w = {.progress_ms = ACK_WAIT_DEFAULT_MS / 3};
@@ -145,7 +132,7 @@ int cmd_work(struct cli *c)
     if (!w.command)
         return say(CLI_USAGE, "--exec is missing: usage: ax work %s", c->command->args);
 
-    int signals = open_signals();
+    int signals = signals_open((const int[]){SIGINT, SIGTERM, SIGCHLD}, 3);
     if (signals < 0 || !mailbox_init(&w.box))
         return say(CLI_FAILED, "signalfd, eventfd: %s", strerror(errno));
     code = connect_and_work(c, &w, signals);
