@@ -178,15 +178,17 @@ if(NOT AX_SANITIZE AND NOT AX_FUZZ)
     endforeach()
 endif()
 
-# ---- the tables of moves, as the docs show them
+# ---- the tables of moves: as the docs show them, and as the model takes them
 
 if(NOT AX_SANITIZE AND NOT AX_FUZZ)
     add_executable(print_moves ${CMAKE_SOURCE_DIR}/tests/moves/print_moves.c)
     target_link_libraries(print_moves PRIVATE ax_flags ax_ingress ax_dispatch ax_wire ax_core)
-    add_test(NAME house.moves COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/moves/docs.py
-        WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-    set_tests_properties(house.moves PROPERTIES LABELS "house" TIMEOUT 60 SKIP_RETURN_CODE 77
-        ENVIRONMENT "AX_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};${PYTHON_VARIABLES}")
+    foreach(test docs model)
+        add_test(NAME house.moves_${test} COMMAND ${RUN} ${CMAKE_SOURCE_DIR}/tests/moves/${test}.py
+            WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+        set_tests_properties(house.moves_${test} PROPERTIES LABELS "house" TIMEOUT 60 SKIP_RETURN_CODE 77
+            ENVIRONMENT "AX_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};${PYTHON_VARIABLES}")
+    endforeach()
 endif()
 
 # ---- models of the order of steps (tests/model/README.md): a test for each line " * holds: …" and
