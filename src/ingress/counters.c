@@ -52,11 +52,11 @@ void counters_register(struct counters *c)
                          "Submissions answered \"unknown\" because JetStream was silent");
     c->buried = counter("ax_ingress_buried_total",
                         "Submissions without reply subject that became dead letters");
-    c->in_flight = gauge("ax_ingress_working", "Submissions in the works");
+    c->in_flight = gauge("ax_ingress_working", "Submissions in flight");
     c->deferred = gauge("ax_ingress_parked",
                         "Submissions that wait for room in the pipeline or for a retry");
     c->gaps = counter("ax_ingress_gaps_total",
-                      "Stretches of a stream that were not heard and read again");
+                      "Stretches of a stream that were not observed and read again");
     c->filter_checks = counter("ax_ingress_filter_checks_total",
                                "Keys looked up in the Bloom filter");
     c->filter_negatives = counter("ax_ingress_filter_negatives_total",

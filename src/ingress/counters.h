@@ -49,7 +49,7 @@ struct counters {
     struct metric *buried;    /* no-reply submissions that went to AX_DEAD */
     struct metric *in_flight; /* gauge */
     struct metric *deferred;  /* gauge */
-    struct metric *gaps;      /* stretches of a stream that were not heard and read again */
+    struct metric *gaps;      /* stretches of a stream that were not observed and read again */
     struct metric *filter_checks, *filter_negatives, *filter_false_positives;
     /* gauges */
     struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids,

@@ -21,7 +21,7 @@
 #define OPEN_WAIT_MS 1000
 #define SUBS 2
 
-static const char *const door_subjects[SUBS] = {"ax.submit", "ax.submit.>"};
+static const char *const subjects[SUBS] = {"ax.submit", "ax.submit.>"};
 
 static void on_submission(void *arg, natsMsg *msg)
 {
@@ -43,7 +43,7 @@ static void on_server_answered(void *arg, ax_err err, const struct stream_info *
              queues_list(ing, list, sizeof(list)));
 }
 
-static void open_doors(struct ingress *ing)
+static void open_subscriptions(struct ingress *ing)
 {
     /* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
     if (ing->open || ing->opening || ing->closing || !clock_is_set(ing->clock) ||
@@ -52,10 +52,10 @@ static void open_doors(struct ingress *ing)
     for (int i = 0; i < SUBS; i++) {
         if (ing->subs[i] != NULL)
             continue;
-        ax_err err = wire_subscribe(ing->wire, &ing->subs[i], door_subjects[i], INGRESS_QUEUE_GROUP,
+        ax_err err = wire_subscribe(ing->wire, &ing->subs[i], subjects[i], INGRESS_QUEUE_GROUP,
                                     on_submission, ing);
         if (err != AX_OK) {
-            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", door_subjects[i],
+            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", subjects[i],
                       ax_err_text(err));
             return;
         }
@@ -67,7 +67,7 @@ static void open_doors(struct ingress *ing)
 static void try_open(void *arg)
 {
     struct ingress *ing = arg;
-    open_doors(ing);
+    open_subscriptions(ing);
     if (!ing->open && !ing->closing)
         loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, try_open, ing);
 }
@@ -171,7 +171,7 @@ static void poll_drained(void *arg)
     int working = submits_in_flight(ing->submits) + queues_in_flight(ing);
     bool written = !ing->connected || wire_is_flushed(ing->wire);
     if (subs_are_drained(ing) && working == 0 && written) {
-        log_info("stopped, nothing left in the works", NULL);
+        log_info("stopped, nothing left in flight", NULL);
         loop_stop(ing->loop);
     } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
         log_warn("stopped with work unfinished; its producers had no answer yet", "working=%d",

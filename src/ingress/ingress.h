@@ -37,7 +37,7 @@ struct ingress {
     struct later later;
     struct counters counters;
     struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */
-    bool open;                /* the doors are subscribed */
+    bool open;                /* ax.submit is subscribed */
     bool opening;             /* they were asked for, and the server has not answered yet */
     bool connected;
     bool closing;
@@ -53,7 +53,7 @@ void ingress_reconnected(void *arg);
  * are there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
 
-/* Takes no new submissions, and stops the loop when nothing is in the works, or after limit_ms.
+/* Takes no new submissions, and stops the loop when nothing is in flight, or after limit_ms.
  * Lock held. */
 void ingress_drain(struct ingress *ing, int64_t limit_ms);
 

@@ -32,19 +32,19 @@ struct follow {
     const char *stream;
     const char *filter; /* what reading it asks for */
     unsigned place;
-    bool counts; /* every sequence of it is a publish that can be heard */
-    bool whole;  /* everything up to safe_seq was read or heard, and since then we listen */
+    bool counts; /* every sequence of it is a publish that can be observed */
+    bool whole; /* everything up to safe_seq was read or observed, and since then all is observed */
     bool asking;
     bool again; /* asked to sync while a sync is under way */
     struct reader *reader;
-    uint64_t safe_seq;   /* everything up to here is in the view */
-    uint64_t heard;      /* messages heard, ever */
-    uint64_t heard_safe; /* at most what had been heard when safe_seq was the last sequence */
-    uint64_t heard_asked;
+    uint64_t safe_seq;      /* everything up to here is in the view */
+    uint64_t observed;      /* messages observed, ever */
+    uint64_t observed_safe; /* at most what had been observed when safe_seq was the last sequence */
+    uint64_t observed_asked;
     uint64_t target_seq; /* what the reading under way makes safe */
-    uint64_t heard_target;
-    /* last sequence as told by the last check; what was stored by then is heard by the next one */
-    uint64_t told_seq;
+    uint64_t observed_target;
+    /* last sequence as of the last check; what was stored by then is observed by the next one */
+    uint64_t checked_seq;
     bool gap; /* it was not: read again */
     int64_t created_ns;
 };
@@ -58,8 +58,8 @@ struct key_index {
     struct batch_index *pages; /* with it */
     int days;
     struct idset *later, *dead;
-    /* what left AX_LATER while it is read: an answer on its way may still show it there; else
-     * NULL */
+    /* while AX_LATER is read: ids that left it meanwhile, since an answer on its way may still show
+     * them there; else NULL */
     struct idset *left;
     unsigned lossy; /* places of which an id could not be kept: every id may be there */
     int64_t dead_age_s;
@@ -130,11 +130,11 @@ static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg
         lose(k, f->place);
 }
 
-static void on_heard(void *arg, natsMsg *msg)
+static void on_observed(void *arg, natsMsg *msg)
 {
     struct follow *f = arg;
     struct ingress *ing = f->key_index->ing;
-    f->heard++;
+    f->observed++;
     take(f, natsMsg_GetSubject(msg), clock_ax_ns(ing->clock), msg);
     natsMsg_Destroy(msg);
 }
@@ -171,8 +171,8 @@ static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
         keep_left(f->key_index, false);
     if (err == AX_OK && !f->again) {
         f->safe_seq = f->target_seq;
-        f->heard_safe = f->heard_target;
-        f->told_seq = f->safe_seq;
+        f->observed_safe = f->observed_target;
+        f->checked_seq = f->safe_seq;
         f->whole = true;
         f->gap = false;
         log_debug("view is whole", "stream=%s seq=%" PRIu64, f->stream, f->safe_seq);
@@ -218,7 +218,7 @@ static void start_reading(struct follow *f, const struct stream_info *info)
 {
     struct key_index *k = f->key_index;
     f->target_seq = info->last_seq;
-    f->heard_target = f->heard_asked;
+    f->observed_target = f->observed_asked;
     if (info->last_seq <= f->safe_seq) {
         on_read_end(f, AX_OK, info->last_seq);
         return;
@@ -249,28 +249,29 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
     }
     if (f->place == KEY_DONE)
         fit_filter(f, info->max_age_ns);
-    f->told_seq = info->last_seq;
+    f->checked_seq = info->last_seq;
     if (!f->whole || f->gap)
         start_reading(f, info);
 }
 
-/* The stream had told_seq at the last check. Were as many messages heard since as it had grown by
- * then? Not asked at the moment of the answer, which overtakes what is still on its way to us. */
-static void check_heard(struct follow *f)
+/* The stream had checked_seq at the last check. Were as many messages observed since as it had
+ * grown by then? Not asked at the moment of the answer, which overtakes what is still on its way to
+ * us. */
+static void check_observed(struct follow *f)
 {
-    uint64_t grown = f->told_seq - f->safe_seq;
-    if (!f->whole || !f->counts || f->told_seq <= f->safe_seq)
+    uint64_t grown = f->checked_seq - f->safe_seq;
+    if (!f->whole || !f->counts || f->checked_seq <= f->safe_seq)
         return;
-    if (grown > f->heard - f->heard_safe) {
+    if (grown > f->observed - f->observed_safe) {
         log_warn("records not heard, reading them again",
                  "stream=%s grown=%" PRIu64 " heard=%" PRIu64, f->stream, grown,
-                 f->heard - f->heard_safe);
+                 f->observed - f->observed_safe);
         metric_add(f->key_index->ing->counters.gaps, 1);
         f->gap = true;
         return;
     }
-    f->safe_seq = f->told_seq;
-    f->heard_safe += grown;
+    f->safe_seq = f->checked_seq;
+    f->observed_safe += grown;
 }
 
 /* Asks how far the stream is; on_info decides what has to be read. */
@@ -283,7 +284,7 @@ static void sync_one(struct follow *f)
     }
     if (f->asking || !f->key_index->connected)
         return;
-    f->heard_asked = f->heard;
+    f->observed_asked = f->observed;
     f->asking = stream_info_get(ing->pipe, ing->loop, f->stream, INFO_WAIT_MS, on_info, f) == AX_OK;
 }
 
@@ -314,7 +315,7 @@ static void on_check(void *arg)
     for (int i = 0; i < FOLLOWED; i++) {
         if (k->follows[i].reader != NULL)
             continue;
-        check_heard(&k->follows[i]);
+        check_observed(&k->follows[i]);
         sync_one(&k->follows[i]);
     }
     if (now - k->expired_ns >= EXPIRE_NS && clock_is_set(k->ing->clock)) {
@@ -415,12 +416,12 @@ bool key_index_is_whole(const struct key_index *k)
 ax_err key_index_start(struct key_index **out, struct ingress *ing)
 {
     static const struct {
-        const char *stream, *heard, *read;
+        const char *stream, *observed, *read;
         unsigned place;
         bool counts;
     } table[FOLLOWED] = {
         [DONE] = {STREAM_DONE, DONE_PREFIX ">", ">", KEY_DONE, true},
-        /* what falls due is written by the server itself and not heard */
+        /* what falls due is written by the server itself and not observed */
         [LATER] = {STREAM_LATER, "ax.later.>", ">", KEY_LATER, false},
         [DEAD] = {STREAM_DEAD, "ax.dead.>", ">", KEY_DEAD, true},
     };
@@ -436,7 +437,7 @@ ax_err key_index_start(struct key_index **out, struct ingress *ing)
         f->filter = table[i].read;
         f->place = table[i].place;
         f->counts = table[i].counts;
-        ax_err err = wire_subscribe(ing->wire, NULL, table[i].heard, NULL, on_heard, f);
+        ax_err err = wire_subscribe(ing->wire, NULL, table[i].observed, NULL, on_observed, f);
         if (err != AX_OK)
             return err;
     }

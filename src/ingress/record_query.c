@@ -17,17 +17,17 @@ struct question {
     char reply[]; /* subject */
 };
 
-static void say(struct ingress *ing, const char *reply, const char *text)
+static void publish(struct ingress *ing, const char *reply, const char *text)
 {
     wire_publish(ing->wire, reply, text, strlen(text));
 }
 
-static void say_unknown(struct ingress *ing, const char *reply, const char *id, const char *why)
+static void publish_unknown(struct ingress *ing, const char *reply, const char *id, const char *why)
 {
     char text[ANSWER_MAX_BYTES];
     snprintf(text, sizeof(text),
              "{\"error\":{\"code\":503,\"description\":\"%s\"},\"task\":\"%s\"}", why, id);
-    say(ing, reply, text);
+    publish(ing, reply, text);
 }
 
 static void on_record(void *arg, ax_err err, const struct record *r, uint64_t seq)
@@ -40,12 +40,12 @@ static void on_record(void *arg, ax_err err, const struct record *r, uint64_t se
                  ",\"fence\":%" PRIu64 ",\"finished_ns\":%" PRId64 ",\"seq\":%" PRIu64 "}",
                  q->id, r->state == RECORD_CANCELLED ? "cancelled" : "done", r->pool, r->attempt,
                  r->fence, r->finished_ns, seq);
-        say(q->ing, q->reply, text);
+        publish(q->ing, q->reply, text);
     } else if (err == AX_E_NOT_FOUND) {
         snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"unknown\"}", q->id);
-        say(q->ing, q->reply, text);
+        publish(q->ing, q->reply, text);
     } else {
-        say_unknown(q->ing, q->reply, q->id, ax_err_text(err));
+        publish_unknown(q->ing, q->reply, q->id, ax_err_text(err));
     }
     free(q);
 }
@@ -58,9 +58,9 @@ static void on_question(void *arg, natsMsg *msg)
     if (reply != NULL && name_is_task_id(id)) {
         struct question *q = NULL;
         if (strlen(id) != TASK_ID_CHARS)
-            say_unknown(ing, reply, id, "ingress does not follow tasks without a key");
+            publish_unknown(ing, reply, id, "ingress does not follow tasks without a key");
         else if (!key_index_done_is_whole(ing->key_index))
-            say_unknown(ing, reply, id, "ingress is still reading the records");
+            publish_unknown(ing, reply, id, "ingress is still reading the records");
         else if ((q = malloc(sizeof(*q) + strlen(reply) + 1)) != NULL) {
             q->ing = ing;
             strcpy(q->id, id);

@@ -18,9 +18,7 @@ ROWS = {
 # file: (the header that declares its functions, why it is not its own).
 DECLARED_IN = {}
 
-PENDING = {
-    "src/ingress/",
-}
+PENDING = set()
 
 
 def header_of(source):

@@ -19,9 +19,7 @@ EXCEPTIONS = {
     ("src/cli/cli.c", "say_problem"): "as say",
 }
 
-PENDING = {
-    "src/ingress/",
-}
+PENDING = set()
 
 
 def prefixes(source):

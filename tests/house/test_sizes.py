@@ -14,9 +14,8 @@ STRUCT_ROOMS = {"ingress", "dispatch"}
 EXCEPTIONS = {}
 
 PENDING = {
-    "create_stream", "queue", "submit",
-    "pipeline.c", "ending.c", "feeder.c", "submit.c",
-    "submit_steps.c",
+    "create_stream",
+    "pipeline.c", "ending.c",
 }
 
 

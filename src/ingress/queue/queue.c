@@ -21,65 +21,65 @@
 
 struct queue *queue_find(struct ingress *ing, const char *name)
 {
-    for (struct queue *l = ing->queues; l != NULL; l = l->next) {
-        if (strcmp(l->p.name, name) == 0)
-            return l->here ? l : NULL;
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        if (strcmp(q->p.name, name) == 0)
+            return q->here ? q : NULL;
     }
     return NULL;
 }
 
 /* What a priority that is gone had is not told any more. */
-static void report(const struct queue *l)
+static void report(const struct queue *q)
 {
-    metric_set(l->gauge.tasks, (int64_t)l->p.messages);
-    metric_set(l->gauge.limit, l->p.max_msgs);
-    metric_set(l->gauge.is_spilling, l->spilling);
-    metric_hide(l->gauge.tasks, !l->here);
-    metric_hide(l->gauge.limit, !l->here || l->p.max_msgs < 0);
-    metric_hide(l->gauge.is_spilling, !l->here);
+    metric_set(q->gauge.tasks, (int64_t)q->p.messages);
+    metric_set(q->gauge.limit, q->p.max_msgs);
+    metric_set(q->gauge.is_spilling, q->spilling);
+    metric_hide(q->gauge.tasks, !q->here);
+    metric_hide(q->gauge.limit, !q->here || q->p.max_msgs < 0);
+    metric_hide(q->gauge.is_spilling, !q->here);
 }
 
 static void on_sample(void *arg, ax_err err, const struct stream_info *info)
 {
-    struct queue *l = arg;
-    l->asking = false;
+    struct queue *q = arg;
+    q->asking = false;
     if (err != AX_OK)
         return;
-    drain_sample(&l->drain, info->last_seq - info->messages, loop_now_ns(l->ing->loop));
-    l->p.max_msgs = info->max_msgs;
-    l->p.messages = info->messages;
-    report(l);
+    drain_sample(&q->drain, info->last_seq - info->messages, loop_now_ns(q->ing->loop));
+    q->p.max_msgs = info->max_msgs;
+    q->p.messages = info->messages;
+    report(q);
 }
 
-static void sample(struct queue *l)
+static void sample(struct queue *q)
 {
-    if (l->asking)
+    if (q->asking)
         return;
-    l->asked_ns = loop_now_ns(l->ing->loop);
-    l->asking = stream_info_get(l->ing->pipe, l->ing->loop, l->p.stream, INFO_WAIT_MS, on_sample,
-                                l) == AX_OK;
+    q->asked_ns = loop_now_ns(q->ing->loop);
+    q->asking = stream_info_get(q->ing->pipe, q->ing->loop, q->p.stream, INFO_WAIT_MS, on_sample,
+                                q) == AX_OK;
 }
 
 static void on_sample_timer(void *arg)
 {
-    struct queue *l = arg;
-    if (l->here)
-        sample(l);
-    loop_timer_start(l->ing->loop, &l->sample_timer, SAMPLE_IDLE_MS, on_sample_timer, l);
+    struct queue *q = arg;
+    if (q->here)
+        sample(q);
+    loop_timer_start(q->ing->loop, &q->sample_timer, SAMPLE_IDLE_MS, on_sample_timer, q);
 }
 
-int64_t queue_hint_ms(struct queue *l)
+int64_t queue_hint_ms(struct queue *q)
 {
-    int64_t now = loop_now_ns(l->ing->loop);
-    if (now - l->asked_ns >= SAMPLE_BUSY_NS)
-        sample(l);
-    return drain_hint_ms(&l->drain, now);
+    int64_t now = loop_now_ns(q->ing->loop);
+    if (now - q->asked_ns >= SAMPLE_BUSY_NS)
+        sample(q);
+    return drain_hint_ms(&q->drain, now);
 }
 
-int64_t queue_hint_soon_ms(struct queue *l)
+int64_t queue_hint_soon_ms(struct queue *q)
 {
-    int64_t hint_ms = queue_hint_ms(l);
-    return hint_ms > HINT_SOON_MS && !drain_stands(&l->drain, loop_now_ns(l->ing->loop))
+    int64_t hint_ms = queue_hint_ms(q);
+    return hint_ms > HINT_SOON_MS && !drain_stands(&q->drain, loop_now_ns(q->ing->loop))
                ? HINT_SOON_MS
                : hint_ms;
 }
@@ -88,139 +88,139 @@ static void ask_spill(void *arg);
 
 /* New tasks go behind those in the spill, so under load it would never be seen empty: they are held
  * for the moment that the last few take to reach the queue. */
-static void hold(struct queue *l, uint64_t left)
+static void hold(struct queue *q, uint64_t left)
 {
-    int64_t now = loop_now_ns(l->ing->loop);
-    if (l->holding && now >= l->hold_until_ns)
-        l->holding = false; /* the queue is full again */
-    else if (!l->holding && left <= HOLD_BELOW && now >= l->hold_until_ns + HOLD_PAUSE_NS) {
-        l->holding = true;
-        l->hold_until_ns = now + HOLD_NS;
+    int64_t now = loop_now_ns(q->ing->loop);
+    if (q->holding && now >= q->hold_until_ns)
+        q->holding = false; /* the queue is full again */
+    else if (!q->holding && left <= HOLD_BELOW && now >= q->hold_until_ns + HOLD_PAUSE_NS) {
+        q->holding = true;
+        q->hold_until_ns = now + HOLD_NS;
     }
 }
 
 static void on_spill_info(void *arg, ax_err err, const struct consumer_info *info)
 {
-    struct queue *l = arg;
+    struct queue *q = arg;
     uint64_t left = err == AX_OK ? (uint64_t)(info->num_pending + info->num_ack_pending) : 0;
-    if (err == AX_OK && left == 0 && l->spill_heard == l->spill_heard_at_ask) {
-        l->spilling = l->holding = false;
+    if (err == AX_OK && left == 0 && q->spill_observed == q->spill_observed_at_ask) {
+        q->spilling = q->holding = false;
         return;
     }
-    l->spilling = l->spilling || (err == AX_OK && left > 0);
-    hold(l, err == AX_OK ? left : UINT64_MAX);
-    loop_timer_start(l->ing->loop, &l->spill_timer, l->holding ? HOLD_POLL_MS : SPILL_POLL_MS,
-                     ask_spill, l);
+    q->spilling = q->spilling || (err == AX_OK && left > 0);
+    hold(q, err == AX_OK ? left : UINT64_MAX);
+    loop_timer_start(q->ing->loop, &q->spill_timer, q->holding ? HOLD_POLL_MS : SPILL_POLL_MS,
+                     ask_spill, q);
 }
 
 static void ask_spill(void *arg)
 {
-    struct queue *l = arg;
+    struct queue *q = arg;
     char consumer[64];
-    feeder_consumer(l->p.name, consumer);
-    l->spill_heard_at_ask = l->spill_heard;
-    if (!l->here || consumer_info_get(l->ing->pipe, l->ing->loop, STREAM_SPILL, consumer,
-                                      INFO_WAIT_MS, on_spill_info, l) != AX_OK)
-        loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    feeder_consumer(q->p.name, consumer);
+    q->spill_observed_at_ask = q->spill_observed;
+    if (!q->here || consumer_info_get(q->ing->pipe, q->ing->loop, STREAM_SPILL, consumer,
+                                      INFO_WAIT_MS, on_spill_info, q) != AX_OK)
+        loop_timer_start(q->ing->loop, &q->spill_timer, SPILL_POLL_MS, ask_spill, q);
 }
 
-void queue_spilled(struct queue *l)
+void queue_spilled(struct queue *q)
 {
-    l->spill_heard++;
-    if (!l->spilling) {
-        l->spilling = true;
-        loop_timer_start(l->ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    q->spill_observed++;
+    if (!q->spilling) {
+        q->spilling = true;
+        loop_timer_start(q->ing->loop, &q->spill_timer, SPILL_POLL_MS, ask_spill, q);
     }
 }
 
-static struct metric *metric(const struct queue *l, enum metric_kind kind, const char *name,
+static struct metric *metric(const struct queue *q, enum metric_kind kind, const char *name,
                              const char *help)
 {
     char labels[64];
-    snprintf(labels, sizeof(labels), "priority=\"%s\"", l->p.name);
+    snprintf(labels, sizeof(labels), "priority=\"%s\"", q->p.name);
     return metrics_get(kind, name, help, labels);
 }
 
 static struct queue *queue_new(struct ingress *ing, const struct priority *p)
 {
-    struct queue *l = calloc(1, sizeof(*l));
-    if (l == NULL)
+    struct queue *q = calloc(1, sizeof(*q));
+    if (q == NULL)
         return NULL;
-    l->ing = ing;
-    l->p = *p;
-    drain_init(&l->drain);
-    l->count.submitted = metric(l, METRIC_COUNTER, "ax_ingress_submitted_total",
+    q->ing = ing;
+    q->p = *p;
+    drain_init(&q->drain);
+    q->count.submitted = metric(q, METRIC_COUNTER, "ax_ingress_submitted_total",
                                 "Submissions with a valid priority");
-    l->count.accepted = metric(l, METRIC_COUNTER, "ax_ingress_accepted_total",
+    q->count.accepted = metric(q, METRIC_COUNTER, "ax_ingress_accepted_total",
                                "Tasks stored in the queue");
-    l->count.busy = metric(l, METRIC_COUNTER, "ax_ingress_busy_total",
+    q->count.busy = metric(q, METRIC_COUNTER, "ax_ingress_busy_total",
                            "Submissions answered busy because the queue was full");
-    l->count.over_share = metric(
-        l, METRIC_COUNTER, "ax_ingress_over_share_total",
+    q->count.over_share = metric(
+        q, METRIC_COUNTER, "ax_ingress_over_share_total",
         "Submissions answered busy because their group held more than its share "
         "while others waited");
-    l->count.spilled = metric(l, METRIC_COUNTER, "ax_ingress_spilled_total",
+    q->count.spilled = metric(q, METRIC_COUNTER, "ax_ingress_spilled_total",
                               "Tasks stored in the spill");
-    l->gauge.tasks = metric(l, METRIC_GAUGE, "ax_ingress_queue_tasks",
+    q->gauge.tasks = metric(q, METRIC_GAUGE, "ax_ingress_queue_tasks",
                             "Unfinished tasks in the queue, as last read from the server");
-    l->gauge.limit = metric(l, METRIC_GAUGE, "ax_ingress_queue_limit_tasks",
+    q->gauge.limit = metric(q, METRIC_GAUGE, "ax_ingress_queue_limit_tasks",
                             "Bound of the queue, as last read from the server");
-    l->gauge.is_spilling = metric(l, METRIC_GAUGE, "ax_ingress_spilling",
+    q->gauge.is_spilling = metric(q, METRIC_GAUGE, "ax_ingress_spilling",
                                   "1: tasks wait in the spill, new ones go there, too");
-    if (feeder_new(&l->due, l, STREAM_LATER) != AX_OK ||
-        feeder_new(&l->spill, l, STREAM_SPILL) != AX_OK) {
+    if (feeder_new(&q->due, q, STREAM_LATER) != AX_OK ||
+        feeder_new(&q->spill, q, STREAM_SPILL) != AX_OK) {
         log_error("cannot start the feeders, trying again", "priority=%s", p->name);
-        free(l); /* a feeder that did start has asked for nothing yet: it stays idle */
+        free(q); /* a feeder that did start has asked for nothing yet: it stays idle */
         return NULL;
     }
-    l->next = ing->queues;
-    ing->queues = l;
-    on_sample_timer(l);
-    return l;
+    q->next = ing->queues;
+    ing->queues = q;
+    on_sample_timer(q);
+    return q;
 }
 
 static struct queue *find_any(struct ingress *ing, const char *name)
 {
-    for (struct queue *l = ing->queues; l != NULL; l = l->next) {
-        if (strcmp(l->p.name, name) == 0)
-            return l;
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        if (strcmp(q->p.name, name) == 0)
+            return q;
     }
     return NULL;
 }
 
-static void set_here(struct queue *l, bool here)
+static void set_here(struct queue *q, bool here)
 {
-    if (l->here == here)
+    if (q->here == here)
         return;
-    l->here = here;
+    q->here = here;
     if (here) {
-        log_info("priority is here", "priority=%s stream=%s rank=%d", l->p.name, l->p.stream,
-                 l->p.rank);
-        ask_spill(l);
+        log_info("priority is here", "priority=%s stream=%s rank=%d", q->p.name, q->p.stream,
+                 q->p.rank);
+        ask_spill(q);
     } else {
-        log_warn("priority is gone", "priority=%s stream=%s", l->p.name, l->p.stream);
+        log_warn("priority is gone", "priority=%s stream=%s", q->p.name, q->p.stream);
     }
-    report(l);
-    bool run = here && !l->ing->closing;
-    feeder_run(l->due, run);
-    feeder_run(l->spill, run);
+    report(q);
+    bool run = here && !q->ing->closing;
+    feeder_run(q->due, run);
+    feeder_run(q->spill, run);
 }
 
 void queues_update(struct ingress *ing, const struct priorities *ps)
 {
-    for (struct queue *l = ing->queues; l != NULL; l = l->next) {
-        if (priorities_find(ps, l->p.name) < 0)
-            set_here(l, false);
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        if (priorities_find(ps, q->p.name) < 0)
+            set_here(q, false);
     }
     for (int i = 0; i < ps->count; i++) {
-        struct queue *l = find_any(ing, ps->list[i].name);
-        if (l == NULL)
-            l = queue_new(ing, &ps->list[i]);
-        if (l == NULL)
+        struct queue *q = find_any(ing, ps->list[i].name);
+        if (q == NULL)
+            q = queue_new(ing, &ps->list[i]);
+        if (q == NULL)
             continue;
-        l->p = ps->list[i];
-        set_here(l, true);
-        report(l);
+        q->p = ps->list[i];
+        set_here(q, true);
+        report(q);
     }
 }
 
@@ -235,9 +235,9 @@ char *queues_list(const struct ingress *ing, char *buf, size_t cap)
 {
     const struct queue *here[PRIORITIES_MAX];
     size_t count = 0, used = 0;
-    for (const struct queue *l = ing->queues; l != NULL && count < PRIORITIES_MAX; l = l->next) {
-        if (l->here)
-            here[count++] = l;
+    for (const struct queue *q = ing->queues; q != NULL && count < PRIORITIES_MAX; q = q->next) {
+        if (q->here)
+            here[count++] = q;
     }
     qsort(here, count, sizeof(here[0]), by_rank);
     buf[0] = '\0';
@@ -250,26 +250,26 @@ char *queues_list(const struct ingress *ing, char *buf, size_t cap)
 
 void queues_reconnected(struct ingress *ing)
 {
-    for (struct queue *l = ing->queues; l != NULL; l = l->next) {
-        feeder_reconnected(l->due);
-        feeder_reconnected(l->spill);
-        if (l->here && !loop_timer_is_running(&l->spill_timer))
-            loop_timer_start(ing->loop, &l->spill_timer, SPILL_POLL_MS, ask_spill, l);
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        feeder_reconnected(q->due);
+        feeder_reconnected(q->spill);
+        if (q->here && !loop_timer_is_running(&q->spill_timer))
+            loop_timer_start(ing->loop, &q->spill_timer, SPILL_POLL_MS, ask_spill, q);
     }
 }
 
 void queues_close(struct ingress *ing)
 {
-    for (struct queue *l = ing->queues; l != NULL; l = l->next) {
-        feeder_run(l->due, false);
-        feeder_run(l->spill, false);
+    for (struct queue *q = ing->queues; q != NULL; q = q->next) {
+        feeder_run(q->due, false);
+        feeder_run(q->spill, false);
     }
 }
 
 int queues_in_flight(const struct ingress *ing)
 {
     int held = 0;
-    for (const struct queue *l = ing->queues; l != NULL; l = l->next)
-        held += feeder_in_flight(l->due) + feeder_in_flight(l->spill);
+    for (const struct queue *q = ing->queues; q != NULL; q = q->next)
+        held += feeder_in_flight(q->due) + feeder_in_flight(q->spill);
     return held;
 }

@@ -28,9 +28,9 @@ struct queue {
     /* the spill is nearly empty: new tasks wait for a moment, or it would never be */
     bool holding;
     int64_t hold_until_ns;
-    /* spill publishes heard; a count of "none left" older than the last one does not hold */
-    uint64_t spill_heard;
-    uint64_t spill_heard_at_ask;
+    /* spill publishes observed; a count of "none left" older than the last one does not hold */
+    uint64_t spill_observed;
+    uint64_t spill_observed_at_ask;
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
     struct shares *shares; /* NULL: it was never full for a group */
@@ -54,11 +54,11 @@ void queues_close(struct ingress *ing);
 int queues_in_flight(const struct ingress *ing);
 
 /* The queue refused a task: when the producer should try again. Keeps the measurement fresh. */
-int64_t queue_hint_ms(struct queue *l);
+int64_t queue_hint_ms(struct queue *q);
 /* The same for a group that room is being made for: soon, unless nothing leaves the queue at
  * all. */
-int64_t queue_hint_soon_ms(struct queue *l);
+int64_t queue_hint_soon_ms(struct queue *q);
 /* A task of this priority was put into the spill, by us or somebody else. */
-void queue_spilled(struct queue *l);
+void queue_spilled(struct queue *q);
 
 #endif

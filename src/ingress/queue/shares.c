@@ -14,8 +14,8 @@
 #define TICK_MS 50
 #define FIRST_TICK_MS 5
 #define CONTENDS_NS 10000000000LL /* after it was last refused, or let in meanwhile */
-#define FRESH_NS 1000000000LL     /* a leader tells every 100 ms */
-#define TELL_NS 1000000000LL      /* "still submits" */
+#define FRESH_NS 1000000000LL     /* a leader publishes every 100 ms */
+#define PUBLISH_NS 1000000000LL   /* "still submits" */
 #define WANT_FIRST 4
 
 /* One group of one pool. */
@@ -24,26 +24,26 @@ struct unit {
     char key[NAME_MAX_CHARS + 1 + GROUP_MAX_BYTES + 1];
     unsigned key_bytes;
     const char *group;
-    struct report *report; /* of its pool; NULL: none heard */
-    uint32_t heard_in;     /* the pool's report that named it last */
-    uint32_t held, added;  /* as told last; let in by us since */
-    uint32_t unsaid;       /* refusals here that the others have not heard of */
-    bool submits;          /* was let in while it contends, and the others have not heard of it */
-    uint32_t refused;      /* by all instances, since the last reckoning */
+    struct report *report; /* of its pool; NULL: none observed */
+    uint32_t observed_in;  /* the pool's report that named it last */
+    uint32_t held, added;  /* as observed last; let in by this process since */
+    uint32_t unpublished;  /* refusals here that are not published yet */
+    bool submits;          /* was let in while it contends, which is not published yet */
+    uint32_t refused;      /* by all instances, since the shares were computed last */
     /* how many more it would like to hold, by how often it was refused lately */
     double want;
-    /* monotonic: want last changed; contends until; told the others last */
-    int64_t want_ns, until_ns, said_ns;
+    /* monotonic: want last changed; contends until; published last */
+    int64_t want_ns, until_ns, published_ns;
     double share;
     UT_hash_handle hh;
 };
 
-/* What the leader of a pool has told. */
+/* What the leader of a pool has published. */
 struct report {
     char pool[NAME_MAX_CHARS + 1];
     uint32_t number;
     uint64_t others; /* tasks of groups that it did not name */
-    int64_t heard_ns;
+    int64_t observed_ns;
     UT_hash_handle hh;
 };
 
@@ -55,19 +55,19 @@ struct shares {
 
 static void on_tick(void *arg);
 
-static int64_t now_ns(const struct queue *l)
+static int64_t now_ns(const struct queue *q)
 {
-    return loop_now_ns(l->ing->loop);
+    return loop_now_ns(q->ing->loop);
 }
 
-static bool is_shared(const struct queue *l)
+static bool is_shared(const struct queue *q)
 {
-    return l->p.group_share > 0 && l->p.max_msgs > 0 && !l->p.spill;
+    return q->p.group_share > 0 && q->p.max_msgs > 0 && !q->p.spill;
 }
 
 static bool is_fresh(const struct unit *u, int64_t now)
 {
-    return u->report != NULL && now - u->report->heard_ns < FRESH_NS;
+    return u->report != NULL && now - u->report->observed_ns < FRESH_NS;
 }
 
 /* Tasks that name no group contend only beside groups of their own pool. */
@@ -112,32 +112,32 @@ static struct unit *put(struct shares *s, const char *pool, const char *group)
     return u;
 }
 
-static void wake(struct queue *l)
+static void wake(struct queue *q)
 {
-    if (!loop_timer_is_running(&l->shares->tick))
-        loop_timer_start(l->ing->loop, &l->shares->tick, FIRST_TICK_MS, on_tick, l);
+    if (!loop_timer_is_running(&q->shares->tick))
+        loop_timer_start(q->ing->loop, &q->shares->tick, FIRST_TICK_MS, on_tick, q);
 }
 
-static bool make(struct queue *l)
+static bool make(struct queue *q)
 {
-    if (l->shares == NULL)
-        l->shares = calloc(1, sizeof(*l->shares));
-    return l->shares != NULL;
+    if (q->shares == NULL)
+        q->shares = calloc(1, sizeof(*q->shares));
+    return q->shares != NULL;
 }
 
-/* ---- what the others are told, ourselves included */
+/* ---- refusals, as all instances observe them */
 
-static void say(struct queue *l, struct unit *u, int64_t now)
+static void publish_refused(struct queue *q, struct unit *u, int64_t now)
 {
     uint8_t buf[CONGESTION_REFUSAL_MAX_BYTES];
     char subject[SUBJECT_MAX_CHARS];
-    struct congestion_refusal r = {.count = u->unsaid};
+    struct congestion_refusal r = {.count = u->unpublished};
     snprintf(r.group, sizeof(r.group), "%s", u->group);
-    snprintf(subject, sizeof(subject), CONGESTION_REFUSED_PREFIX "%s.%s", l->p.name, u->key);
-    wire_publish(l->ing->wire, subject, buf, congestion_pack_refusal(&r, buf));
-    u->unsaid = 0;
+    snprintf(subject, sizeof(subject), CONGESTION_REFUSED_PREFIX "%s.%s", q->p.name, u->key);
+    wire_publish(q->ing->wire, subject, buf, congestion_pack_refusal(&r, buf));
+    u->unpublished = 0;
     u->submits = false;
-    u->said_ns = now;
+    u->published_ns = now;
 }
 
 static void on_refused(void *arg, natsMsg *msg)
@@ -149,24 +149,24 @@ static void on_refused(void *arg, natsMsg *msg)
                                  pool) &&
         congestion_unpack_refusal(&r, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
             AX_OK) {
-        struct queue *l = queue_find(ing, priority);
-        struct unit *u = l != NULL && is_shared(l) && make(l) ? put(l->shares, pool, r.group)
+        struct queue *q = queue_find(ing, priority);
+        struct unit *u = q != NULL && is_shared(q) && make(q) ? put(q->shares, pool, r.group)
                                                               : NULL;
         if (u != NULL) {
-            if (r.count > 0 || u->until_ns > now_ns(l))
-                u->until_ns = now_ns(l) + CONTENDS_NS;
+            if (r.count > 0 || u->until_ns > now_ns(q))
+                u->until_ns = now_ns(q) + CONTENDS_NS;
             u->refused = r.count > UINT32_MAX - u->refused ? UINT32_MAX : u->refused + r.count;
-            wake(l);
+            wake(q);
         }
     }
     natsMsg_Destroy(msg);
 }
 
-/* ---- what the leaders tell */
+/* ---- occupancy, as the leaders publish it */
 
-static void take_report(struct queue *l, const char *pool, const struct congestion_occupancy *h)
+static void take_report(struct queue *q, const char *pool, const struct congestion_occupancy *h)
 {
-    struct shares *s = l->shares;
+    struct shares *s = q->shares;
     struct report *r = NULL;
     struct unit *u, *next;
     HASH_FIND_STR(s->reports, pool, r);
@@ -183,17 +183,17 @@ static void take_report(struct queue *l, const char *pool, const struct congesti
     }
     r->number++;
     r->others = h->others;
-    r->heard_ns = now_ns(l);
+    r->observed_ns = now_ns(q);
     for (size_t i = 0; i < h->count; i++) {
         u = put(s, pool, h->groups[i].group);
         if (u == NULL)
             continue;
-        u->heard_in = r->number;
+        u->observed_in = r->number;
         u->held = h->groups[i].tasks;
         u->added = 0;
     }
     HASH_ITER(hh, s->units, u, next) {
-        if (u->report == r && u->heard_in != r->number)
+        if (u->report == r && u->observed_in != r->number)
             u->held = u->added = 0;
     }
 }
@@ -205,19 +205,19 @@ static void on_held(void *arg, natsMsg *msg)
     struct congestion_occupancy h;
     if (congestion_parse_subject(natsMsg_GetSubject(msg), CONGESTION_OCCUPANCY_PREFIX, priority,
                                  pool)) {
-        struct queue *l = queue_find(ing, priority);
+        struct queue *q = queue_find(ing, priority);
         /* Of interest only while somebody contends. */
-        if (l != NULL && l->shares != NULL && loop_timer_is_running(&l->shares->tick) &&
+        if (q != NULL && q->shares != NULL && loop_timer_is_running(&q->shares->tick) &&
             congestion_unpack_occupancy(&h, natsMsg_GetData(msg),
                                         (size_t)natsMsg_GetDataLength(msg)) == AX_OK) {
-            take_report(l, pool, &h);
+            take_report(q, pool, &h);
             congestion_clear_occupancy(&h);
         }
     }
     natsMsg_Destroy(msg);
 }
 
-/* ---- the reckoning */
+/* ---- computing the shares */
 
 static void update_want(struct unit *u, int64_t now)
 {
@@ -234,17 +234,17 @@ static void update_want(struct unit *u, int64_t now)
     u->refused = 0;
 }
 
-static void reckon(struct queue *l, int64_t now)
+static void compute_shares(struct queue *q, int64_t now)
 {
-    struct shares *s = l->shares;
+    struct shares *s = q->shares;
     struct unit *u, *next;
     struct report *r, *another;
     struct unit *only = NULL;
     size_t n = 0, contenders = 0;
-    double bound = (double)l->p.max_msgs * l->p.group_share, level = INFINITY;
+    double bound = (double)q->p.max_msgs * q->p.group_share, level = INFINITY;
     struct share *list = calloc(HASH_COUNT(s->units) + 1, sizeof(*list));
     HASH_ITER(hh, s->reports, r, another) {
-        if (now - r->heard_ns < FRESH_NS)
+        if (now - r->observed_ns < FRESH_NS)
             bound -= (double)r->others;
     }
     HASH_ITER(hh, s->units, u, next) {
@@ -255,7 +255,7 @@ static void reckon(struct queue *l, int64_t now)
         }
         double would = held_by(u, now) + (contends(u, now) ? u->want : 0);
         if (list != NULL && would > 0)
-            list[n++] = (struct share){would, pools_weight(l->ing->pools, u->key, u->group)};
+            list[n++] = (struct share){would, pools_weight(q->ing->pools, u->key, u->group)};
     }
     if (list != NULL && contenders > 0)
         level = share_level(list, n, bound);
@@ -263,14 +263,14 @@ static void reckon(struct queue *l, int64_t now)
     HASH_ITER(hh, s->units, u, next) {
         bool alone = contenders == 1 && only == u;
         u->share = is_fresh(u, now) && !alone
-                       ? level * pools_weight(l->ing->pools, u->key, u->group)
+                       ? level * pools_weight(q->ing->pools, u->key, u->group)
                        : INFINITY;
     }
 }
 
-static void forget(struct queue *l)
+static void forget(struct queue *q)
 {
-    struct shares *s = l->shares;
+    struct shares *s = q->shares;
     struct unit *u, *next;
     struct report *r, *another;
     HASH_ITER(hh, s->units, u, next) {
@@ -285,43 +285,43 @@ static void forget(struct queue *l)
 
 static void on_tick(void *arg)
 {
-    struct queue *l = arg;
-    struct shares *s = l->shares;
+    struct queue *q = arg;
+    struct shares *s = q->shares;
     struct unit *u, *next;
-    int64_t now = now_ns(l);
+    int64_t now = now_ns(q);
     bool any = false;
     HASH_ITER(hh, s->units, u, next) {
-        if (u->unsaid > 0 || (u->submits && now - u->said_ns >= TELL_NS))
-            say(l, u, now);
+        if (u->unpublished > 0 || (u->submits && now - u->published_ns >= PUBLISH_NS))
+            publish_refused(q, u, now);
         any = any || u->until_ns > now;
         if (u->until_ns <= now && held_by(u, now) == 0) {
             HASH_DEL(s->units, u);
             free(u);
         }
     }
-    if (!any || !is_shared(l)) {
-        forget(l);
+    if (!any || !is_shared(q)) {
+        forget(q);
         return;
     }
-    reckon(l, now);
-    loop_timer_start(l->ing->loop, &s->tick, TICK_MS, on_tick, l);
+    compute_shares(q, now);
+    loop_timer_start(q->ing->loop, &s->tick, TICK_MS, on_tick, q);
 }
 
 /* ---- submissions */
 
-bool shares_allow(struct queue *l, const char *pool, const char *group, struct over_quota *e)
+bool shares_allow(struct queue *q, const char *pool, const char *group, struct over_quota *e)
 {
-    struct shares *s = l->shares;
+    struct shares *s = q->shares;
     if (s == NULL || s->units == NULL)
         return true;
     struct unit *u = find(s, pool, group != NULL ? group : "");
     if (u == NULL)
         return true;
-    int64_t now = now_ns(l);
+    int64_t now = now_ns(q);
     double held = held_by(u, now);
     if (held >= 1 && held >= u->share) {
         *e = (struct over_quota){(int64_t)held, (int64_t)(u->share < 1 ? 1 : u->share)};
-        u->unsaid++;
+        u->unpublished++;
         return false;
     }
     u->added++;
@@ -332,21 +332,21 @@ bool shares_allow(struct queue *l, const char *pool, const char *group, struct o
     return true;
 }
 
-bool shares_refused(struct queue *l, const char *pool, const char *group, bool was_counted)
+bool shares_refused(struct queue *q, const char *pool, const char *group, bool was_counted)
 {
-    if (!is_shared(l) || !make(l))
+    if (!is_shared(q) || !make(q))
         return false;
-    int64_t now = now_ns(l);
-    struct unit *u = group != NULL ? put(l->shares, pool, group) : find(l->shares, pool, "");
+    int64_t now = now_ns(q);
+    struct unit *u = group != NULL ? put(q->shares, pool, group) : find(q->shares, pool, "");
     if (u == NULL)
         return false;
     if (was_counted && u->added > 0)
         u->added--;
     u->until_ns = now + CONTENDS_NS;
-    u->unsaid++;
-    if (now - u->said_ns >= TICK_MS * 1000000LL || u->said_ns == 0)
-        say(l, u, now);
-    wake(l);
+    u->unpublished++;
+    if (now - u->published_ns >= TICK_MS * 1000000LL || u->published_ns == 0)
+        publish_refused(q, u, now);
+    wake(q);
     return u->share == INFINITY || held_by(u, now) < u->share;
 }
 

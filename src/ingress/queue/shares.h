@@ -22,9 +22,9 @@ struct over_quota {
 };
 /* May a task of this group (NULL: none) be put into the queue? Counted as being there when it may;
  * else *e says why not. */
-bool shares_allow(struct queue *l, const char *pool, const char *group, struct over_quota *e);
+bool shares_allow(struct queue *q, const char *pool, const char *group, struct over_quota *e);
 /* The queue was full for a task of this group, which had been allowed (or came from a feeder:
  * was_counted false). True: the group contends now, and room is made for it. */
-bool shares_refused(struct queue *l, const char *pool, const char *group, bool was_counted);
+bool shares_refused(struct queue *q, const char *pool, const char *group, bool was_counted);
 
 #endif

@@ -16,7 +16,7 @@ static void found_one(struct submission *s, const struct stored_msg *found,
                       const struct task *there)
 {
     struct verdict v;
-    s->told.seq = found->seq;
+    s->answer.seq = found->seq;
     if (there->cron == NULL) {
         answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0,
                          "Ax-Cron: the key names task %s, which is not recurring and waits in "
@@ -73,7 +73,7 @@ static void on_stored(struct submission *s, const struct answer *a)
         if (s->schedule.replaces == 0)
             later_added(&s->ing->later);
         metric_add(s->ing->counters.accepted_later, 1);
-        s->told.seq = a->seq;
+        s->answer.seq = a->seq;
         submission_event(s, SUBMISSION_STORED);
     } else if (a->err == AX_E_SERVER && a->err_code == JSERR_WRONG_LAST_SEQ) {
         submission_event(s, SUBMISSION_EXISTS);
@@ -111,7 +111,7 @@ void schedule_store(struct submission *s)
 static void on_older(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     const char *cron = NULL;
-    if (err == AX_OK && found->seq < s->told.seq &&
+    if (err == AX_OK && found->seq < s->answer.seq &&
         natsMsgHeader_Get(found->msg, HDR_CRON, &cron) == NATS_OK) {
         /* The server did not remove it: do not ask again at once. */
         s->facts.stayed = found->seq == s->schedule.older;

@@ -76,7 +76,7 @@ static void accept(struct submission *s, const char *stream, enum state state)
     v.code = 0;
     v.retry_after_ms = 0;
     v.stream = stream != NULL ? stream : s->queue->p.stream;
-    v.seq = s->told.seq;
+    v.seq = s->answer.seq;
     v.duplicate = false;
     v.task = s->task.id;
     v.state = counters_state_text(state);
@@ -89,7 +89,7 @@ static void accept(struct submission *s, const char *stream, enum state state)
 static void known(struct submission *s, const char *stream, enum state state)
 {
     struct verdict v = {.stream = stream != NULL ? stream : s->queue->p.stream,
-                        .seq = s->told.seq,
+                        .seq = s->answer.seq,
                         .duplicate = true,
                         .task = s->task.id,
                         .state = counters_state_text(state)};
@@ -113,8 +113,8 @@ static void busy(struct submission *s, const char *full_of, int64_t hint_ms)
 static void busy_queue(struct submission *s)
 {
     char full_of[64];
-    int64_t hint_ms = s->told.soon ? queue_hint_soon_ms(s->queue) : queue_hint_ms(s->queue);
-    if (s->told.full_of == JSERR_FULL_BYTES)
+    int64_t hint_ms = s->answer.soon ? queue_hint_soon_ms(s->queue) : queue_hint_ms(s->queue);
+    if (s->answer.full_of == JSERR_FULL_BYTES)
         snprintf(full_of, sizeof(full_of), "max_bytes reached");
     else
         snprintf(full_of, sizeof(full_of), "%" PRId64 " tasks", s->queue->p.max_msgs);
@@ -132,7 +132,7 @@ static void busy_share(struct submission *s)
                      "queue %s: group \"%s\" has %" PRId64 " tasks in it, its share is %" PRId64
                      " while others wait, retry in %" PRId64 "ms",
                      s->queue->p.name, s->task.group != NULL ? s->task.group : "",
-                     s->told.over.held, s->told.over.share, hint_ms);
+                     s->answer.over.held, s->answer.over.share, hint_ms);
     answer(s, &v);
     end(s);
 }
@@ -160,15 +160,15 @@ static void bury(struct submission *s, const char *why, const char *text)
 
 static void refuse(struct submission *s)
 {
-    metric_add(s->ing->counters.refused[s->told.why], 1);
-    answer(s, s->told.refusal);
+    metric_add(s->ing->counters.refused[s->answer.why], 1);
+    answer(s, s->answer.refusal);
     end(s);
 }
 
 static void bury_refused(struct submission *s)
 {
-    const struct verdict *v = s->told.refusal;
-    metric_add(s->ing->counters.refused[s->told.why], 1);
+    const struct verdict *v = s->answer.refusal;
+    metric_add(s->ing->counters.refused[s->answer.why], 1);
     bury(s, v->code == 400 ? "invalid" : "refused", v->description);
 }
 
@@ -264,8 +264,8 @@ void submission_event(struct submission *s, enum submission_event event)
 
 void submission_refuse(struct submission *s, enum refusal why, const struct verdict *v)
 {
-    s->told.why = why;
-    s->told.refusal = v;
+    s->answer.why = why;
+    s->answer.refusal = v;
     submission_event(s, SUBMISSION_REFUSED);
 }
 

@@ -70,7 +70,7 @@ struct submission {
     struct task task;
     struct submission_facts facts;
     struct submission_question question;
-    struct submission_particulars told;
+    struct submission_particulars answer;
     struct submission_schedule schedule;
     int64_t due_ns; /* AX time; 0: now; INT64_MAX: recurring */
     char *reason;   /* dead letter: why (owned) */

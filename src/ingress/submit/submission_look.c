@@ -25,7 +25,7 @@ static void answer(struct submission *s, ax_err err)
 static void on_found(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     if (err == AX_OK)
-        s->told.seq = found->seq;
+        s->answer.seq = found->seq;
     answer(s, err);
 }
 
@@ -53,7 +53,7 @@ static void on_work(struct submission *s, ax_err err, const struct stored_msg *f
 static void on_compared(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     if (err == AX_OK)
-        s->told.seq = found->seq;
+        s->answer.seq = found->seq;
     if (err == AX_OK && is_ours(s, found))
         submission_event(s, SUBMISSION_OURS);
     else
@@ -63,7 +63,7 @@ static void on_compared(struct submission *s, ax_err err, const struct stored_ms
 static void on_record(struct submission *s, ax_err err, const struct record *r, uint64_t seq)
 {
     if ((err == AX_OK && r->state != RECORD_CANCELLED) || (err == AX_E_PROTOCOL && seq != 0)) {
-        s->told.seq = seq;
+        s->answer.seq = seq;
         submission_event(s, SUBMISSION_FOUND);
     } else if (err != AX_OK && err != AX_E_NOT_FOUND) {
         submission_event(s, SUBMISSION_NO_ANSWER);

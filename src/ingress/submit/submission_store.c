@@ -17,7 +17,7 @@ void submission_store_choose(struct submission *s)
         place = SUBMISSION_NOT_DUE;
     else if (q->p.spill && q->spilling)
         place = q->holding ? SUBMISSION_SPILL_ENDING : SUBMISSION_SPILLING;
-    else if (shares_allow(q, s->task.pool, s->task.group, &s->told.over))
+    else if (shares_allow(q, s->task.pool, s->task.group, &s->answer.over))
         place = SUBMISSION_IN_SHARE;
     else
         place = SUBMISSION_OVER_SHARE;
@@ -43,10 +43,10 @@ void submission_store_refused(struct submission *s, const char *stream, const st
 static void stored(struct submission *s, const char *stream, const struct answer *a)
 {
     if (a->err == AX_OK) {
-        s->told.seq = a->seq;
+        s->answer.seq = a->seq;
         submission_event(s, SUBMISSION_STORED);
     } else if (is_error(a, JSERR_WRONG_LAST_SEQ)) {
-        s->told.seq = a->last_seq;
+        s->answer.seq = a->last_seq;
         s->facts.seq_known = a->last_seq > 0;
         s->facts.sent_again = a->tries > 1;
         submission_event(s, SUBMISSION_EXISTS);
@@ -64,9 +64,9 @@ static void on_enqueued(struct submission *s, const struct answer *a)
         stored(s, s->queue->p.stream, a);
         return;
     }
-    s->told.full_of = a->full_of;
-    s->told.soon = a->full_of != JSERR_FULL_BYTES &&
-                   shares_refused(s->queue, s->task.pool, s->task.group, true);
+    s->answer.full_of = a->full_of;
+    s->answer.soon = a->full_of != JSERR_FULL_BYTES &&
+                     shares_refused(s->queue, s->task.pool, s->task.group, true);
     s->facts.spills = s->queue->p.spill;
     submission_event(s, SUBMISSION_FULL);
 }
