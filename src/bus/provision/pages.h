@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bus/provision/asker.h"
 
-/* Zero-initialise, then set what stands before the gap. Lives until done is called. */
+/* Zero-initialise, then set the fields before the blank line. Lives until done is called. */
 struct pages {
     struct asker *asker;
     const char *what;    /* "STREAM.NAMES" or "STREAM.LIST" */

@@ -9,7 +9,7 @@
 #include "bus/provision/asker.h"
 #include "bus/provision/pages.h"
 
-/* Zero-initialise, then set what stands before the gap. */
+/* Zero-initialise, then set the fields before the blank line. */
 struct streams {
     struct asker *asker;
     int replicas; /* of those made; 0 or 1: as in their files */
