@@ -75,18 +75,18 @@ static ax_err look_done(natsConnection *nc, const char *pool, const char *id, st
     record_subject(subject, id);
     struct stored s;
     *own_seq = 0;
-    ax_err e = stored_last(nc, STREAM_DONE, subject, &s, p);
-    if (e)
-        return e;
+    ax_err err = stored_last(nc, STREAM_DONE, subject, &s, p);
+    if (err != AX_OK)
+        return err;
     struct record r;
     *own_seq = s.seq;
-    e = record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg));
-    if (e == AX_E_PROTOCOL)
-        problem_set(p, e, "%s holds no record AX can read", subject);
-    if (!e)
-        e = fill_recorded(f, pool, &r, s.seq, s.time_ns);
+    err = record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg));
+    if (err == AX_E_PROTOCOL)
+        problem_set(p, err, "%s holds no record AX can read", subject);
+    if (err == AX_OK)
+        err = fill_recorded(f, pool, &r, s.seq, s.time_ns);
     stored_clear(&s);
-    return e;
+    return err;
 }
 
 /* One subject in one stream; AX_E_NOT_FOUND: not there. */
@@ -101,9 +101,9 @@ static ax_err look(natsConnection *nc, const char *stream, const char *stage, co
     } else
         snprintf(subject, sizeof(subject), "ax.%s.%s.%s", stage, pool ? pool : "*", id);
     struct stored s;
-    ax_err e = stored_last(nc, stream, subject, &s, p);
-    if (e)
-        return e;
+    ax_err err = stored_last(nc, stream, subject, &s, p);
+    if (err != AX_OK)
+        return err;
     fill(f, state, stream, &s);
     const char *schedule = stored_header(s.msg, HDR_SCHEDULE);
     if (state == TASK_LATER && schedule && strncmp(schedule, "@at ", 4) == 0 &&
@@ -118,20 +118,20 @@ static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const
                           const char *id, struct found *f, struct problem *p)
 {
     for (int i = 0; i < ps->count; i++) {
-        ax_err e = look(nc, ps->list[i].stream, "queue", ps->list[i].name, pool, id, TASK_QUEUED, f,
-                        p);
-        if (e == AX_E_NOT_FOUND)
+        ax_err err = look(nc, ps->list[i].stream, "queue", ps->list[i].name, pool, id, TASK_QUEUED,
+                          f, p);
+        if (err == AX_E_NOT_FOUND)
             continue;
-        if (e)
-            return e;
+        if (err != AX_OK)
+            return err;
         struct found handed = {0};
-        e = look(nc, STREAM_WORK, "work", NULL, f->pool, id, TASK_RUNNING, &handed, p);
-        if (!e && handed.attempt >= f->attempt) {
+        err = look(nc, STREAM_WORK, "work", NULL, f->pool, id, TASK_RUNNING, &handed, p);
+        if (err == AX_OK && handed.attempt >= f->attempt) {
             f->state = TASK_RUNNING;
             f->since_ns = handed.since_ns;
             f->fence = handed.seq;
         }
-        return e == AX_E_NOT_FOUND ? AX_OK : e;
+        return err == AX_E_NOT_FOUND ? AX_OK : err;
     }
     return AX_E_NOT_FOUND;
 }
@@ -144,53 +144,54 @@ static ax_err look_batches(natsConnection *nc, const char *pool, const char *id,
     struct record r;
     uint64_t seq;
     struct problem ignored;
-    ax_err e = name_is_keyed(id) ? recorded_ask(nc, id, &r, &seq, &ignored) : AX_E_BUSY;
-    if (e == AX_E_NOT_FOUND)
-        return e;
-    if (e)
-        e = search ? recorded_search(nc, id, own_seq, &r, &seq, p) : AX_E_NOT_FOUND;
-    return e ? e : fill_recorded(f, pool, &r, seq, 0);
+    ax_err err = name_is_keyed(id) ? recorded_ask(nc, id, &r, &seq, &ignored) : AX_E_BUSY;
+    if (err == AX_E_NOT_FOUND)
+        return err;
+    if (err != AX_OK)
+        err = search ? recorded_search(nc, id, own_seq, &r, &seq, p) : AX_E_NOT_FOUND;
+    return err != AX_OK ? err : fill_recorded(f, pool, &r, seq, 0);
 }
 
 static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool,
                         const char *id, bool last, struct found *f, struct problem *p)
 {
     uint64_t own_seq;
-    ax_err e = look_done(nc, pool, id, f, &own_seq, p);
-    if (!e && f->state == TASK_CANCELLED) { /* it may have been submitted again, and be done */
+    ax_err err = look_done(nc, pool, id, f, &own_seq, p);
+    if (err == AX_OK &&
+        f->state == TASK_CANCELLED) { /* it may have been submitted again, and be done */
         struct found newer = *f;
         if (look_batches(nc, pool, id, own_seq, false, &newer, p) == AX_OK)
             *f = newer;
         return AX_OK;
     }
-    if (e == AX_E_NOT_FOUND)
-        e = look_queues(nc, ps, pool, id, f, p);
-    if (e == AX_E_NOT_FOUND)
-        e = look(nc, STREAM_LATER, "later", "*", pool, id, TASK_LATER, f, p);
-    if (e == AX_E_NOT_FOUND)
-        e = look(nc, STREAM_LATER, "due", "*", pool, id, TASK_LATER, f, p);
-    if (e == AX_E_NOT_FOUND)
-        e = look(nc, STREAM_SPILL, "spill", "*", pool, id, TASK_QUEUED, f, p);
-    if (e == AX_E_NOT_FOUND)
-        e = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
-    if (e == AX_E_NOT_FOUND)
-        e = look_batches(nc, pool, id, own_seq, last, f, p);
-    return e;
+    if (err == AX_E_NOT_FOUND)
+        err = look_queues(nc, ps, pool, id, f, p);
+    if (err == AX_E_NOT_FOUND)
+        err = look(nc, STREAM_LATER, "later", "*", pool, id, TASK_LATER, f, p);
+    if (err == AX_E_NOT_FOUND)
+        err = look(nc, STREAM_LATER, "due", "*", pool, id, TASK_LATER, f, p);
+    if (err == AX_E_NOT_FOUND)
+        err = look(nc, STREAM_SPILL, "spill", "*", pool, id, TASK_QUEUED, f, p);
+    if (err == AX_E_NOT_FOUND)
+        err = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
+    if (err == AX_E_NOT_FOUND)
+        err = look_batches(nc, pool, id, own_seq, last, f, p);
+    return err;
 }
 
 ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,
                  struct problem *p)
 {
     struct priorities ps;
-    ax_err e = provision_priorities(nc, &ps, p);
-    if (e)
-        return e;
+    ax_err err = provision_priorities(nc, &ps, p);
+    if (err != AX_OK)
+        return err;
     for (int i = 0; i < LOOKS; i++) {
         *out = (struct found){.max_retry = -1};
         copy_text(out->id, sizeof(out->id), id);
-        e = look_once(nc, &ps, pool, id, i + 1 == LOOKS, out, p);
-        if (e != AX_E_NOT_FOUND)
-            return e;
+        err = look_once(nc, &ps, pool, id, i + 1 == LOOKS, out, p);
+        if (err != AX_E_NOT_FOUND)
+            return err;
         if (i + 1 < LOOKS)
             nats_Sleep(LOOK_AGAIN_MS);
     }
@@ -211,19 +212,19 @@ ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, st
     bool maybe_id = name_is_task_id(text);
     bool id_shape = maybe_id && (bytes == TASK_ID_CHARS || bytes == 22);
     if (id_shape) {
-        ax_err e = find_task(nc, pool, text, out, p);
-        if (e || out->state != TASK_UNKNOWN)
-            return e;
+        ax_err err = find_task(nc, pool, text, out, p);
+        if (err != AX_OK || out->state != TASK_UNKNOWN)
+            return err;
     }
     name_task_id(key_pool, text, bytes, id);
-    ax_err e = find_task(nc, key_pool, id, out, p);
-    if (e || out->state != TASK_UNKNOWN || id_shape || !maybe_id)
-        return e;
+    ax_err err = find_task(nc, key_pool, id, out, p);
+    if (err != AX_OK || out->state != TASK_UNKNOWN || id_shape || !maybe_id)
+        return err;
     struct found by_id;
-    e = find_task(nc, pool, text, &by_id, p);
-    if (!e && by_id.state != TASK_UNKNOWN)
+    err = find_task(nc, pool, text, &by_id, p);
+    if (err == AX_OK && by_id.state != TASK_UNKNOWN)
         *out = by_id;
-    return e;
+    return err;
 }
 
 json_t *find_json(const struct found *f)

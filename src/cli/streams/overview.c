@@ -23,16 +23,16 @@ ax_err overview_read(natsConnection *nc, struct overview *out, struct problem *p
     *out = (struct overview){0};
     /* In the order in which tasks move, so that one that moves meanwhile is counted twice rather
      * than not at all. */
-    ax_err e = provision_priorities(nc, &out->queues, p);
-    if (!e)
-        e = count(nc, STREAM_SPILL, &out->spilled, p);
-    if (!e)
-        e = count(nc, STREAM_WORK, &out->work, p);
-    if (!e)
-        e = count(nc, STREAM_LATER, &out->later, p);
-    if (!e)
-        e = count(nc, STREAM_DEAD, &out->dead, p);
-    if (!e)
-        e = recorded_count(nc, &out->done, p);
-    return e;
+    ax_err err = provision_priorities(nc, &out->queues, p);
+    if (err == AX_OK)
+        err = count(nc, STREAM_SPILL, &out->spilled, p);
+    if (err == AX_OK)
+        err = count(nc, STREAM_WORK, &out->work, p);
+    if (err == AX_OK)
+        err = count(nc, STREAM_LATER, &out->later, p);
+    if (err == AX_OK)
+        err = count(nc, STREAM_DEAD, &out->dead, p);
+    if (err == AX_OK)
+        err = recorded_count(nc, &out->done, p);
+    return err;
 }

@@ -10,27 +10,34 @@
 #include "cli/streams/stored_subjects.h"
 #include "task/peer/instance.h"
 
-ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct problem *p)
+/* AX_E_EXISTS: it is there. */
+static ax_err add_entry_to_bucket(natsConnection *nc, const char *pool, const char *json,
+                                  struct problem *p)
 {
-    struct priorities ps;
-    ax_err e = provision_priorities(nc, &ps, p);
-    if (e)
-        return e;
     char subject[SUBJECT_MAX_CHARS];
     struct stored old;
     snprintf(subject, sizeof(subject), POOLS_PREFIX "%s", pool);
     /* The bucket is read first: everybody who subscribes to it receives a publish even when the
      * bucket refuses it. */
-    ax_err added = stored_last(nc, STREAM_POOLS, subject, &old, p);
-    bool there = !added && !stored_header(old.msg, "KV-Operation");
+    ax_err err = stored_last(nc, STREAM_POOLS, subject, &old, p);
+    bool exists = err == AX_OK && stored_header(old.msg, "KV-Operation") == NULL;
     stored_clear(&old);
-    added = there                              ? AX_E_EXISTS
-            : added && added != AX_E_NOT_FOUND ? added
-                                               : provision_add_pool(nc, pool, json, p);
-    if (added && added != AX_E_EXISTS)
+    if (err != AX_OK && err != AX_E_NOT_FOUND)
+        return err;
+    return exists ? AX_E_EXISTS : provision_add_pool(nc, pool, json, p);
+}
+
+ax_err pool_add(natsConnection *nc, const char *pool, const char *json, struct problem *p)
+{
+    struct priorities ps;
+    ax_err err = provision_priorities(nc, &ps, p);
+    if (err != AX_OK)
+        return err;
+    ax_err added = add_entry_to_bucket(nc, pool, json, p);
+    if (added != AX_OK && added != AX_E_EXISTS)
         return added;
-    e = provision_pool(nc, &ps, pool, p);
-    return e ? e : added;
+    err = provision_pool(nc, &ps, pool, p);
+    return err != AX_OK ? err : added;
 }
 
 static int by_name(const void *a, const void *b)
@@ -145,10 +152,10 @@ static ax_err read_leader(natsConnection *nc, const char *pool, char leader[INST
     struct stored s;
     struct lease lease;
     lease_subject(subject, pool);
-    ax_err e = stored_last(nc, STREAM_LEASES, subject, &s, p);
+    ax_err err = stored_last(nc, STREAM_LEASES, subject, &s, p);
     leader[0] = '\0';
-    if (e)
-        return e == AX_E_NOT_FOUND ? AX_OK : e;
+    if (err != AX_OK)
+        return err == AX_E_NOT_FOUND ? AX_OK : err;
     if (lease_unpack(&lease, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg)) == AX_OK)
         strcpy(leader, lease.holder);
     stored_clear(&s);

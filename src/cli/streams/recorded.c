@@ -24,9 +24,9 @@ ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64
                               NULL);
     const char *state = json_string_value(json_object_get(root, "state"));
     const char *pool = json_string_value(json_object_get(root, "pool"));
-    ax_err e = AX_E_BUSY;
+    ax_err err = AX_E_BUSY;
     if (state && strcmp(state, "unknown") == 0) {
-        e = AX_E_NOT_FOUND;
+        err = AX_E_NOT_FOUND;
     } else if (state && pool && name_is_valid(pool)) {
         *r = (struct record){.state = strcmp(state, "cancelled") == 0 ? RECORD_CANCELLED
                                                                       : RECORD_DONE};
@@ -35,11 +35,11 @@ ax_err recorded_ask(natsConnection *nc, const char *id, struct record *r, uint64
         r->fence = (uint64_t)json_integer_value(json_object_get(root, "fence"));
         r->finished_ns = json_integer_value(json_object_get(root, "finished_ns"));
         *seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
-        e = AX_OK;
+        err = AX_OK;
     }
     json_decref(root);
     natsMsg_Destroy(reply);
-    return e == AX_E_BUSY ? problem_set(p, e, "ingress cannot tell") : e;
+    return err == AX_E_BUSY ? problem_set(p, err, "ingress cannot tell") : err;
 }
 
 bool recorded_in(natsMsg *msg, const char *id)
