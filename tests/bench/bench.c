@@ -18,10 +18,10 @@
 
 #include "base/log.h"
 #include "base/options.h"
-#include "bus/connect.h"
 #include "bus/loop.h"
 #include "bus/pipeline.h"
 #include "bus/puller.h"
+#include "bus/wire.h"
 #include "task/names.h"
 
 #define BODY_BYTES 128
@@ -31,7 +31,7 @@
 struct bench {
     struct clock clock;
     struct loop *loop;
-    natsConnection *producer, *worker;
+    struct wire *producer, *worker;
     struct pipeline *pipeline, *control;
     struct puller *puller;
     const char *mode, *subject, *stream;
@@ -141,7 +141,7 @@ static void on_task(void *arg, natsMsg *msg)
     struct bench *b = arg;
     if (b->idle)
         b->latency_ms[b->worked] = (double)(loop_now_ns(b->loop) - b->sent_ns) / 1e6;
-    natsConnection_Publish(b->worker, natsMsg_GetReply(msg), "", 0);
+    wire_publish(b->worker, natsMsg_GetReply(msg), "", 0);
     natsMsg_Destroy(msg);
     b->worked++;
     puller_want(b->puller, (int)b->pulls);
@@ -231,8 +231,8 @@ int main(int argc, char **argv)
     clock_init(&b.clock);
     if (b.latency_ms == NULL || loop_new(&b.loop, &b.clock) != AX_OK)
         fail("no memory");
-    if (connect_open(&b.producer, &o, b.loop, "bench producer", NULL, &p) != AX_OK ||
-        connect_open(&b.worker, &o, b.loop, "bench worker", NULL, &p) != AX_OK)
+    if (wire_open(&b.producer, &o, b.loop, "bench producer", NULL, &p) != AX_OK ||
+        wire_open(&b.worker, &o, b.loop, "bench worker", NULL, &p) != AX_OK)
         fail(p.text);
     loop_enter(b.loop);
     if (pipeline_new(&b.pipeline, b.producer, b.loop, 8192) != AX_OK ||
