@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #define NAME_MAX_CHARS 32     /* pool and priority: [A-Za-z0-9_-]{1,32} */
-#define TASK_ID_CHARS 32      /* keyed: 32 hex digits; keyless: a NUID of 22. Never longer */
+#define TASK_ID_CHARS 32      /* keyed: 32 hex digits; keyless: 22 characters. Never longer */
 #define KEYLESS_ID_CHARS 22   /* ids of tasks without a key */
 #define KEY_MAX_BYTES 512     /* business key */
 #define GROUP_MAX_BYTES 64    /* group of a task, such as its tenant */
@@ -75,7 +75,7 @@ bool name_is_valid(const char *s);
 bool name_is_valid_n(const char *s, size_t n);
 /* A task id as AX makes them: [A-Za-z0-9]{1,32}. */
 bool name_is_task_id(const char *s);
-/* The id of a task with a key (32 hex digits); a NUID, of 22 characters, is that of one without.
+/* The id of a task with a key (32 hex digits); 22 random characters are that of one without.
  * id: a task id. */
 bool name_is_keyed(const char *id);
 
