@@ -1,11 +1,11 @@
 /* Verifying: AX_WORK is read before anything is concluded from silence (rules 3 and 7).
  *
- *   hand-off there, never delivered         it only waits: renew
- *   there, delivered, ack wait not over     renew
- *   there, delivered, ack wait over         timed out
- *   gone, AX_WORK recreated meanwhile       hand off again
- *   gone, queue message still stored        a worker finished it, or terminated it if AX_EVENTS
- * says so gone, queue message gone                somebody else ended it: forget it
+ *   hand-off there, never delivered      it only waits: renew
+ *   there, delivered, ack wait not over  renew
+ *   there, delivered, ack wait over      timed out
+ *   gone, AX_WORK recreated meanwhile    hand off again
+ *   gone, queue message still stored     a worker finished it, or terminated it: AX_EVENTS says
+ *   gone, queue message gone             somebody else ended it: forget it
  *
  * Actions of attempt_moves.h. Loop's lock held. */
 #ifndef AX_DISPATCH_ATTEMPT_VERIFY_H
