@@ -9,8 +9,8 @@
 #include "task/names.h"
 
 #define PULLS_MAX 16
-#define EXPIRES_MS \
-    10000 /* a pull the server forgot is noticed this late at worst, without heartbeats */
+/* A pull that the server forgot is noticed this late at worst, without heartbeats. */
+#define EXPIRES_MS 10000
 #define EXPIRES_GRACE_MS 2000
 #define LOST_WAIT_MS 1000
 #define ELECTED_WAIT_MS 200 /* a new leader announces itself a moment before it takes pulls */

@@ -15,8 +15,8 @@
 #include "ingress/submit/submit.h"
 #include "ingress/submit/submits.h"
 
-#define PIPELINE_EXTRA \
-    4096 /* slots beside the submissions': feeders, readers, submissions without reply subject */
+/* Slots beside the submissions': feeders, readers, submissions without reply subject. */
+#define PIPELINE_EXTRA 4096
 #define DRAIN_POLL_MS 20
 #define OPEN_WAIT_MS 1000
 #define SUBS 2

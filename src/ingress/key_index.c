@@ -22,8 +22,8 @@
 #define FILTER_ERROR 0.001
 #define FILTER_DAYS_MAX 31
 #define NS_PER_DAY (24LL * 3600 * 1000000000LL)
-#define LATER_MARGIN_S \
-    3600 /* how long after its time an id may sit in AX_LATER because its queue is full */
+/* How long after its time an id may sit in AX_LATER because its queue is full. */
+#define LATER_MARGIN_S 3600
 #define FOREVER UINT32_MAX
 
 /* One stream that is followed. */

@@ -19,9 +19,8 @@
 #include "dispatch/pool/pump.h"
 #include "task/task_stored.h"
 
-#define MESSAGE_BYTES                                                          \
-    1024 /* of a message with its headers, beside the body, as nats.c keeps it \
-          */
+/* Of a message with its headers, beside the body, as nats.c keeps it. */
+#define MESSAGE_BYTES 1024
 
 /* ---- moving ---- */
 

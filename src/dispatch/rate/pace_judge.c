@@ -8,9 +8,8 @@
 #define TIMED_MIN 8     /* finished tasks whose run times say something */
 #define FAILED_MIN 5
 #define LOAD_STEP 0.03 /* load that differs by less is the same */
-#define DISTINCT_FACTOR                                                       \
-    1.25 /* windows that differ so much tell whether run times depend on them \
-          */
+/* Windows that differ so much tell whether run times depend on them. */
+#define DISTINCT_FACTOR 1.25
 
 struct pace_verdict pace_judge(const struct pace *p, const struct pace_observed *o)
 {

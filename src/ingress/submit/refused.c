@@ -9,8 +9,8 @@
 #include "task/header.h"
 #include "task/names.h"
 
-#define OWN_HEADERS_BYTES \
-    1024 /* reason, time, expected sequence and the frame around them, at their longest */
+/* Reason, time, expected sequence and the frame around them, at their longest. */
+#define OWN_HEADERS_BYTES 1024
 
 static size_t headers_bytes(natsMsg *msg)
 {

@@ -16,9 +16,8 @@
 #include "ingress/submit/submits.h"
 #include "task/task_proto.h"
 
-#define OVER_SHARE_MS                                                          \
-    100 /* later than those for whom room is made, who are told to come sooner \
-         */
+/* Later than those for whom room is made, who are told to come sooner. */
+#define OVER_SHARE_MS 100
 #define REASON_MAX_BYTES 480
 
 /* ---- asking what the state waits for */
