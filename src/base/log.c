@@ -9,6 +9,8 @@
 
 #include "base/crash.h"
 
+#define SUPPRESSED_MAX 40 /* " suppressed=" and a number */
+
 static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -89,10 +91,11 @@ __attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap
     va_end(args);
 }
 
-void log_line(enum log_level level, const char *msg, const char *fields, ...)
+/* suppressed 0: it is not said. */
+__attribute__((format(printf, 3, 0))) static void write_line(enum log_level level, const char *msg,
+                                                             const char *fields, va_list args,
+                                                             unsigned long suppressed)
 {
-    if (level > threshold)
-        return;
     /* At most PIPE_BUF, so that lines of several processes on one pipe do not mix. */
     char line[2048];
     char quoted[512];
@@ -107,21 +110,30 @@ void log_line(enum log_level level, const char *msg, const char *fields, ...)
             level_names[level], program_name, log_quote(msg, quoted, sizeof(quoted)));
     if (fields && *fields) {
         size_t start = used;
-        va_list args;
-        va_start(args, fields);
-        appendf(line, sizeof(line), &used, " ");
-        append(line, sizeof(line), &used, fields, args);
-        va_end(args);
+        appendf(line, sizeof(line) - SUPPRESSED_MAX, &used, " ");
+        append(line, sizeof(line) - SUPPRESSED_MAX, &used, fields, args);
         /* A value that was not quoted must not start a line of its own. */
         for (size_t i = start; i < used; i++) {
             if (line[i] == '\n' || line[i] == '\r')
                 line[i] = ' ';
         }
     }
+    if (suppressed > 0)
+        appendf(line, sizeof(line), &used, " suppressed=%lu", suppressed);
     line[used++] = '\n';
     /* When stderr is gone, nobody can be told. */
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written;
+}
+
+void log_line(enum log_level level, const char *msg, const char *fields, ...)
+{
+    va_list args;
+    if (level > threshold)
+        return;
+    va_start(args, fields);
+    write_line(level, msg, fields, args, 0);
+    va_end(args);
 }
 
 int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
@@ -136,4 +148,16 @@ int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
     /* 0 stands for never. */
     g->last_ns = now_ns != 0 ? now_ns : 1;
     return 1;
+}
+
+void log_limited(struct log_gate *g, long long now_ns, enum log_level level, const char *msg,
+                 const char *fields, ...)
+{
+    unsigned long suppressed;
+    va_list args;
+    if (level > threshold || !log_gate_open(g, now_ns, LOG_LIMITED_NS, &suppressed))
+        return;
+    va_start(args, fields);
+    write_line(level, msg, fields, args, suppressed);
+    va_end(args);
 }

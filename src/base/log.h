@@ -33,4 +33,11 @@ struct log_gate {
 int log_gate_open(struct log_gate *g, long long now_ns, long long interval_ns,
                   unsigned long *suppressed);
 
+/* A line that somebody else can cause at will, so at most one a minute: the next one says in a last
+ * field, "suppressed=N", how many were held back. One gate a kind of line, static or zeroed; the
+ * caller's lock guards it. now_ns: monotonic. */
+#define LOG_LIMITED_NS 60000000000LL
+void log_limited(struct log_gate *g, long long now_ns, enum log_level level, const char *msg,
+                 const char *fields, ...) __attribute__((format(printf, 5, 6)));
+
 #endif

@@ -100,6 +100,31 @@ static void a_line_stays_one_line(void **state)
     assert_true(end - text < 4096);
 }
 
+static void a_limited_kind_has_one_line_a_minute(void **state)
+{
+    (void)state;
+    struct log_gate gate = {0}, other = {0};
+    const long long second = 1000000000LL;
+    char longest[5000];
+    memset(longest, 'x', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    log_init("ax-test", LOG_INFO);
+    catch_stderr();
+    for (int i = 0; i < 500; i++)
+        log_limited(&gate, 5 * second + i, LOG_WARN, "odd", "n=%d", i);
+    log_limited(&gate, 64 * second, LOG_WARN, "odd", "n=%d", 500);
+    log_limited(&gate, 64 * second, LOG_DEBUG, "not counted", NULL);
+    log_limited(&other, 64 * second, LOG_WARN, "another", NULL);
+    log_limited(&gate, 65 * second, LOG_WARN, "odd", "n=%d", 501);
+    log_limited(&gate, 66 * second, LOG_WARN, "odd", "n=%d", 502);
+    log_limited(&gate, 126 * second, LOG_WARN, "odd", "a=%s", longest);
+    const char *text = caught();
+    matches(text, "^ts=[^\n]* msg=odd n=0\nts=[^\n]* msg=another\n"
+                  "ts=[^\n]* msg=odd n=501 suppressed=500\n"
+                  "ts=[^\n]* msg=odd a=x+ suppressed=1\n$");
+    assert_true(strlen(text) < 4096);
+}
+
 static void quoting(void **state)
 {
     (void)state;
@@ -151,6 +176,7 @@ int main(void)
         cmocka_unit_test(lines_are_logfmt),
         cmocka_unit_test(level_decides),
         cmocka_unit_test(a_line_stays_one_line),
+        cmocka_unit_test(a_limited_kind_has_one_line_a_minute),
         cmocka_unit_test(quoting),
         cmocka_unit_test(gate_lets_one_through_per_interval),
     };
