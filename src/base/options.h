@@ -56,7 +56,9 @@ typedef bool options_BOOL;
     X(filter_entries, "filter-entries", 0, "AX_FILTER_ENTRIES", INT, 1024, 100000000, NULL,     \
       "200000", "N", FOR_ALL, "keys that the first Bloom filter of a day holds")                \
     X(strict_pools, "strict-pools", 0, "AX_STRICT_POOLS", BOOL, 0, 1, NULL, NULL, NULL,         \
-      FOR_INGRESS | FOR_AX, "refuse tasks of pools that nobody added")
+      FOR_INGRESS | FOR_AX, "refuse tasks of pools that nobody added")                          \
+    X(max_pools, "max-pools", 0, "AX_MAX_POOLS", INT, 1, 100000, NULL, "500", "N",              \
+      FOR_INGRESS | FOR_AX, "pools up to which a task of an unknown pool adds it")
 
 struct options {
 #define X(field, flag, letter, variable, kind, ...) options_##kind field;

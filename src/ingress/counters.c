@@ -71,5 +71,8 @@ void counters_register(struct counters *c)
     c->later_tasks = gauge("ax_ingress_later_tasks",
                            "Messages in AX_LATER, as last read and added since");
     c->later_limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
+    c->pools = gauge("ax_ingress_pools", "Pools that have an entry, or that a new task names");
+    c->pools_limit = gauge("ax_ingress_pools_limit",
+                           "Pools up to which a task of an unknown one adds it (--max-pools)");
     c->dead_ids = gauge("ax_ingress_dead_ids", "Keyed ids believed to lie in AX_DEAD");
 }

@@ -55,6 +55,7 @@ struct counters {
     struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids,
         *dead_ids;
     struct metric *later_tasks, *later_limit; /* gauges */
+    struct metric *pools, *pools_limit;       /* gauges */
 };
 
 void counters_register(struct counters *c);

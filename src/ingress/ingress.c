@@ -139,7 +139,7 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     if (err == AX_OK)
         try_open(ing);
     if (err == AX_OK)
-        err = pools_start(&ing->pools, ing->wire, ing->pipe, ing->loop);
+        err = pools_start(&ing->pools, ing);
     if (err == AX_OK)
         err = key_index_start(&ing->key_index, ing);
     if (err == AX_OK)

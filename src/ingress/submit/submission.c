@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "ingress/pools.h"
 #include "ingress/queue/queue.h"
 #include "ingress/submit/batch.h"
 #include "ingress/submit/schedule.h"
@@ -62,6 +63,15 @@ static void answer(struct submission *s, const struct verdict *v)
     FAULT_SENT("submit.answer.after", s->ing->wire);
 }
 
+/* It is stored: its pool must have an entry from now on. Before this none is added, so a submission
+ * that is refused leaves no pool behind. */
+static void need_pool(struct submission *s)
+{
+    struct pools *ps = s->ing->pools;
+    if (s->claims_pool || s->pool_removals != pools_removals(ps))
+        pools_add(ps, s->task.pool);
+}
+
 /* Without a question under way, which is always, it is freed at once. */
 static void end(struct submission *s)
 {
@@ -81,6 +91,7 @@ static void accept(struct submission *s, const char *stream, enum state state)
     v.state = counters_state_text(state);
     if (stream == NULL)
         metric_add(s->queue->count.accepted, 1);
+    need_pool(s);
     answer(s, &v);
     end(s);
 }
@@ -93,6 +104,8 @@ static void known(struct submission *s, const char *stream, enum state state)
                         .task = s->task.id,
                         .state = counters_state_text(state)};
     metric_add(s->ing->counters.duplicates[state], 1);
+    if (state != STATE_DONE && state != STATE_DEAD)
+        need_pool(s);
     FAULT("submit.known");
     answer(s, &v);
     end(s);
@@ -321,6 +334,8 @@ void submission_start_unread(struct submission *s, const char *subject, const st
 void submission_free(struct submission *s)
 {
     submits_count_bytes(s->ing->submits, -s->source.bytes);
+    if (s->claims_pool)
+        pools_release(s->ing->pools, s->task.pool);
     task_clear(&s->task);
     task_proto_free(s->source.unpacked);
     if (s->source.batch != NULL)

@@ -72,8 +72,10 @@ struct submission {
     struct submission_question question;
     struct submission_particulars answer;
     struct submission_schedule schedule;
-    int64_t due_ns; /* AX time; 0: now; INT64_MAX: recurring */
-    char *reason;   /* dead letter: why (owned) */
+    int64_t due_ns;         /* AX time; 0: now; INT64_MAX: recurring */
+    uint32_t pool_removals; /* pools_removals when its pool was looked up */
+    bool claims_pool;       /* its pool has no entry yet: pools_claim */
+    char *reason;           /* dead letter: why (owned) */
 };
 
 /* A blank one, whose source and task the caller fills in; then one of the three below. NULL: no

@@ -35,18 +35,32 @@ static bool refuse_cron(struct submission *s)
 static bool refuse_pool(struct submission *s)
 {
     struct ingress *ing = s->ing;
-    if (pools_has(ing->pools, s->task.pool))
-        return false;
-    if (!ing->options->strict_pools) {
-        pools_add(ing->pools, s->task.pool);
+    struct verdict v;
+    enum pools_claim claim = pools_claim(ing->pools, s->task.pool);
+    if (claim == POOLS_KNOWN || claim == POOLS_CLAIMED) {
+        s->claims_pool = claim == POOLS_CLAIMED;
+        s->pool_removals = pools_removals(ing->pools);
         return false;
     }
-    if (!pools_are_read(ing->pools)) {
+    if (claim == POOLS_STRICT) {
+        refuse(s, REFUSED_POOL,
+               "pool: \"%s\" is not known; an operator adds one with: ax pool add %s", s->task.pool,
+               s->task.pool);
+    } else if (claim == POOLS_FULL) {
+        refuse(s, REFUSED_POOL,
+               "pool: \"%s\" is not known, and there are %" PRId64 " pools, as many as --max-pools "
+               "(%" PRId64 ") allows; an operator removes one with: ax pool rm NAME",
+               s->task.pool, pools_count(ing->pools), ing->options->max_pools);
+    } else if (claim == POOLS_BUSY && s->facts.replies) {
+        answer_set_error(
+            &v, 503, JSERR_STORE_FULL, POOLS_BUSY_MS,
+            "pool: \"%s\" is new, and too many others are new at this moment, retry in "
+            "%dms",
+            s->task.pool, POOLS_BUSY_MS);
+        submission_refuse(s, REFUSED_BUSY, &v);
+    } else {
         submission_event(s, SUBMISSION_UNREADY);
-        return true;
     }
-    refuse(s, REFUSED_POOL, "pool: \"%s\" is not known; an operator adds one with: ax pool add %s",
-           s->task.pool, s->task.pool);
     return true;
 }
 
