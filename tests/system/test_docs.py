@@ -263,7 +263,8 @@ def check_stats():
 
 
 def check_metrics():
-    code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/**/*.c", "src/dispatch/**/*.c")))
+    code = set(re.findall(r'"(ax_[a-z_]+)"', sources("src/ingress/**/*.c", "src/dispatch/**/*.c",
+                                                    "src/stats/http*.c")))
     same("metric", code, "docs/operating.md", ticked(rows(section("docs/operating.md", "Metrics"), "name"), r"^ax_[a-z_]+$"))
     for page, text in docs.items():
         for name in set(re.findall(r"\bax_[a-z_]+_(?:total|bytes|ids|entries)\b|\bax_inflight\b", text)) - code:
