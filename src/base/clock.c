@@ -3,8 +3,10 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "base/saturate.h"
+
 #define NS_PER_S 1000000000LL
-#define UNSET INT64_MIN
+#define UNSET CLOCK_OFFSET_UNKNOWN
 #define MERGE_AHEAD_NS (60 * NS_PER_S)
 
 /* The offset is one number between two bounds. Every server timestamp is a lower bound: it was
@@ -115,7 +117,7 @@ int64_t clock_behind_ns(const struct clock *c)
     int64_t now;
     if (!server_now(c, &now))
         return 0;
-    int64_t behind = atomic_load(&c->last_ax_ns) - now;
+    int64_t behind = saturate_sub(atomic_load(&c->last_ax_ns), now);
     return behind > 0 ? behind : 0;
 }
 
@@ -125,7 +127,12 @@ int64_t clock_host_ahead_ns(struct clock *c)
     if (!clock_is_set(c))
         return INT64_MIN;
     clock_gettime(CLOCK_REALTIME, &t);
-    return t.tv_sec * NS_PER_S + t.tv_nsec - clock_ax_ns(c);
+    return saturate_sub(t.tv_sec * NS_PER_S + t.tv_nsec, clock_ax_ns(c));
+}
+
+int64_t clock_offset_ns(const struct clock *c)
+{
+    return atomic_load(&c->offset_ns);
 }
 
 bool clock_is_set(const struct clock *c)
@@ -151,6 +158,6 @@ int64_t clock_stamp(struct clock *c)
 void clock_merge(struct clock *c, int64_t stamp_ns)
 {
     int64_t now = clock_ax_ns(c);
-    if (now > 0 && stamp_ns > 0 && stamp_ns - now <= MERGE_AHEAD_NS)
+    if (now > 0 && stamp_ns > 0 && saturate_sub(stamp_ns, now) <= MERGE_AHEAD_NS)
         raise_to(&c->last_hlc_ns, stamp_ns);
 }

@@ -56,6 +56,11 @@ int64_t clock_behind_ns(const struct clock *c);
 /* The host's wall clock less AX time, for showing only; INT64_MIN while nothing was learnt. */
 int64_t clock_host_ahead_ns(struct clock *c);
 
+/* The server's clock less the monotonic one, as it is known now. It changes when the server's clock
+ * was stepped. CLOCK_OFFSET_UNKNOWN while nothing was learnt. */
+#define CLOCK_OFFSET_UNKNOWN INT64_MIN
+int64_t clock_offset_ns(const struct clock *c);
+
 /* True once something was learnt. */
 bool clock_is_set(const struct clock *c);
 

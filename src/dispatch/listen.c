@@ -41,7 +41,7 @@ static void on_ack(void *arg, natsMsg *msg)
         ack_parse_payload(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
-            acks_on_ack(p, s.stream_seq, s.timestamp_ns, &a);
+            acks_on_ack(p, &s, &a);
             if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }

@@ -13,30 +13,113 @@
 #include "dispatch/pool/pump.h"
 #include "task/peer/unrecorded.h"
 
-#define PENDING_MAX 8192
 /* Less than the shortest window: what was done longer ago may be wanted again. */
 #define UNRECORDED_KEEP_NS 50000000000LL
+/* A pending ack helps whoever takes the pool over: that begins when the lease has expired, and in a
+ * cluster a stream may be without a leader for some seconds more. */
+#define TAKEOVER_NS 60000000000LL
+#define DOUBT_NS                                                                    \
+    60000000000LL /* from the last refused ack: hand-offs are read as they are made \
+                   */
+#define DOUBT_EVERY_NS 1000000000LL /* AX_WORK is read at most so often for one attempt */
 
-static void keep_pending(struct pool *p, uint64_t w, const struct ack_payload *a)
+/* ---- which acks are believed ---- */
+
+static int64_t offset_ns(const struct pool *p)
 {
-    if (a->kind == ACK_PROGRESS || a->kind == ACK_UNKNOWN)
-        return;
-    struct pending_ack *e = NULL;
-    HASH_FIND(hh, p->acks.pending, &w, sizeof(w), e);
-    if (e == NULL) {
-        if (HASH_COUNT(p->acks.pending) >= PENDING_MAX) { /* hints may be lost: the oldest goes */
-            struct pending_ack *oldest = p->acks.pending;
-            HASH_DEL(p->acks.pending, oldest);
-            free(oldest);
-        }
-        e = calloc(1, sizeof(*e));
-        if (e == NULL)
-            return;
-        e->work_seq = w;
-        HASH_ADD(hh, p->acks.pending, work_seq, sizeof(e->work_seq), e);
-    }
-    e->payload = *a;
-    e->payload.next = NULL;
+    return clock_offset_ns(&p->dispatch->clock);
+}
+
+static bool fits(const struct pool *p, const struct hand_off_time *t, const struct heard_ack *ack)
+{
+    return hand_off_time_fits(t, ack->stored_ns, ack->heard_ns, offset_ns(p));
+}
+
+static void refuse(struct pool *p, uint64_t work_seq)
+{
+    static struct log_gate gate;
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    p->acks.doubt_until_ns = now + DOUBT_NS;
+    metric_add(p->count.acks_refused, 1);
+    log_limited(&gate, now, LOG_WARN, "ack does not fit a hand-off, not believed",
+                "pool=%s fence=%" PRIu64, p->name, work_seq);
+}
+
+static bool is_word_of_an_end(enum ack_kind kind)
+{
+    return kind != ACK_PROGRESS && kind != ACK_UNKNOWN;
+}
+
+static const struct heard_ack *find_pending(const struct attempt *a)
+{
+    return pending_acks_find(&a->pool->acks.pending, a->hand_off.seq, &a->hand_off.time,
+                             offset_ns(a->pool));
+}
+
+bool acks_are_pending(const struct attempt *a)
+{
+    return find_pending(a) != NULL;
+}
+
+static void note_misfit(void *arg, struct heard_ack *ack)
+{
+    (void)ack;
+    *(bool *)arg = true;
+}
+
+/* Acks are being forged, in this pool or for this very hand-off, which gets its sequence now: it is
+ * read before any ack of it is believed. */
+static bool is_forged(const struct attempt *a, uint64_t work_seq)
+{
+    struct pool *p = a->pool;
+    bool misfit = loop_now_ns(p->dispatch->loop) < p->acks.doubt_until_ns;
+    pending_acks_each_misfit(&p->acks.pending, work_seq, &a->hand_off.time, offset_ns(p),
+                             note_misfit, &misfit);
+    return misfit;
+}
+
+unsigned acks_facts(const struct attempt *a, unsigned needed, const struct attempt_news *news)
+{
+    if ((needed & ATTEMPT_IS_DOUBTED) == 0)
+        return 0;
+    bool doubted = a->state == ATTEMPT_HANDING_OFF ? is_forged(a, news->seq) : a->hand_off.doubted;
+    return doubted ? ATTEMPT_IS_DOUBTED : 0u;
+}
+
+static void refuse_misfit(void *arg, struct heard_ack *ack)
+{
+    struct attempt *a = arg;
+    a->hand_off.doubted = true;
+    if (!ack->refused)
+        refuse(a->pool, ack->work_seq);
+    ack->refused = true;
+}
+
+void acks_refuse_misfits(struct attempt *a)
+{
+    pending_acks_each_misfit(&a->pool->acks.pending, a->hand_off.seq, &a->hand_off.time,
+                             offset_ns(a->pool), refuse_misfit, a);
+}
+
+void acks_on_hand_off(struct attempt *a)
+{
+    a->hand_off.time.exact_only = is_forged(a, a->hand_off.seq);
+    acks_refuse_misfits(a);
+}
+
+void acks_note_seq(struct pool *p, uint64_t work_seq)
+{
+    if (work_seq > p->acks.last_seq)
+        p->acks.last_seq = work_seq;
+}
+
+void acks_expire(struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    int64_t keep_ns = p->dispatch->options->lease_ttl_ms * 1000000 + TAKEOVER_NS;
+    int64_t since_ns = p->lead.ready ? p->lead.since_ns : INT64_MAX;
+    unsigned unclaimed = pending_acks_expire(&p->acks.pending, now - keep_ns, since_ns);
+    metric_add(p->count.acks_refused, unclaimed);
 }
 
 /* ---- acks that are not recorded yet */
@@ -105,13 +188,15 @@ static void honour(struct pool *p, const struct superseded_ack *s)
     log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, s->id, p->name, s->work_seq);
 }
 
-static bool honour_superseded(struct pool *p, uint64_t work_seq, const struct ack_payload *ack)
+static bool honour_superseded(struct pool *p, const struct heard_ack *ack)
 {
     struct superseded_ack *s = NULL;
-    HASH_FIND(hh, p->acks.superseded, &work_seq, sizeof(work_seq), s);
+    HASH_FIND(hh, p->acks.superseded, &ack->work_seq, sizeof(ack->work_seq), s);
     if (s == NULL)
         return false;
-    if (ack->kind == ACK_ACK || ack->kind == ACK_NEXT) {
+    if (!fits(p, &s->time, ack)) {
+        refuse(p, ack->work_seq);
+    } else if (ack->payload.kind == ACK_ACK || ack->payload.kind == ACK_NEXT) {
         honour(p, s);
         HASH_DEL(p->acks.superseded, s);
         free(s);
@@ -122,6 +207,7 @@ static bool honour_superseded(struct pool *p, uint64_t work_seq, const struct ac
 static struct superseded_ack superseded(const struct attempt *a)
 {
     struct superseded_ack s = {.work_seq = a->hand_off.seq,
+                               .time = a->hand_off.time,
                                .attempt = a->task.attempt,
                                .handed_ns = a->hand_off.at_ns,
                                .heard_ns = a->hand_off.heard_ns};
@@ -173,12 +259,15 @@ static enum attempt_event event_of(enum ack_kind kind)
     }
 }
 
-static void receive(struct attempt *a, const struct ack_payload *ack)
+static void receive(struct attempt *a, const struct heard_ack *heard)
 {
     char why[300];
-    struct attempt_news news = {.delay_ms = -1, .ack = ack};
+    const struct ack_payload *ack = &heard->payload;
+    struct attempt_news news = {.delay_ms = -1, .ack = heard};
     if (ack->kind == ACK_UNKNOWN)
         return;
+    if (ack->kind == ACK_ACK || ack->kind == ACK_NEXT)
+        a->hand_off.time.stored_ns = heard->stored_ns; /* it is over: should it be adopted again */
     if (a->state == ATTEMPT_RUNNING) {
         pool_stats_observe_ack(a, ack->kind);
         adapt_observe_ack(&a->pool->adapt, ack->kind, a->hand_off.at_ns,
@@ -202,61 +291,92 @@ static void receive(struct attempt *a, const struct ack_payload *ack)
     attempt_on(a, event_of(ack->kind), &news);
 }
 
-/* Nobody leads the pool here. Where this dispatcher handed the task out it knows whose ack this is:
- * recorded, for the next leader. Else the ack is kept: this dispatcher may lead next, and find the
- * hand-off still in AX_WORK (in a cluster it goes a while after its ack). */
-static void overhear(struct pool *p, uint64_t work_seq, const struct ack_payload *ack)
+/* The attempt is known, and this is not its worker's word, as far as one can tell. The server may
+ * have taken it for that: what is gone from AX_WORK is not done then. It may also be the worker's
+ * after all, where the server's clock was stepped a moment ago. So AX_WORK is read, which tells the
+ * exact time, and the ack is kept until then. */
+static void on_misfit(struct attempt *a, struct heard_ack *ack)
 {
-    if (!honour_superseded(p, work_seq, ack))
-        keep_pending(p, work_seq, ack);
+    struct pool *p = a->pool;
+    refuse(p, ack->work_seq);
+    if (is_word_of_an_end(ack->payload.kind))
+        a->hand_off.doubted = true;
+    if (a->hand_off.time.stored_ns != 0 || ack->payload.kind == ACK_UNKNOWN)
+        return;
+    ack->refused = true;
+    pending_acks_keep(&p->acks.pending, ack);
+    if (a->state != ATTEMPT_RUNNING ||
+        (a->hand_off.doubted_ns != 0 && ack->heard_ns - a->hand_off.doubted_ns < DOUBT_EVERY_NS))
+        return;
+    a->hand_off.doubted_ns = ack->heard_ns;
+    attempt_on(a, ATTEMPT_ON_MISFIT, NULL);
 }
 
-void acks_on_ack(struct pool *p, uint64_t work_seq, int64_t stored_ns,
-                 const struct ack_payload *ack)
+/* All that were handed off here are known, and none is on its way: nobody can have got this one. */
+static bool is_of_the_future(const struct pool *p, uint64_t work_seq)
 {
-    if (stored_ns < p->dispatch->work_epoch_ns)
+    return p->lead.ready && work_seq > p->acks.last_seq && p->flow.unanswered.count == 0;
+}
+
+/* Its attempt is not known here, or nobody leads the pool here. Where this dispatcher handed the
+ * task out it knows whose ack this is: recorded, for the next leader. Else the ack is kept: its
+ * PubAck may be on its way, or this dispatcher leads next, and finds the hand-off still in AX_WORK
+ * (in a cluster it goes a while after its ack). */
+static void overhear(struct pool *p, const struct heard_ack *ack)
+{
+    if (honour_superseded(p, ack))
+        return;
+    if (is_of_the_future(p, ack->work_seq))
+        refuse(p, ack->work_seq);
+    else if (is_word_of_an_end(ack->payload.kind))
+        pending_acks_keep(&p->acks.pending, ack);
+}
+
+void acks_on_ack(struct pool *p, const struct ack_subject *subject, const struct ack_payload *ack)
+{
+    struct heard_ack heard = {.work_seq = subject->stream_seq,
+                              .stored_ns = subject->timestamp_ns,
+                              .heard_ns = loop_now_ns(p->dispatch->loop),
+                              .payload = *ack};
+    if (heard.stored_ns < p->dispatch->work_epoch_ns)
         return; /* a worker still had it from an AX_WORK that was deleted */
-    struct attempt *a = p->lead.led ? attempt_of_work(p, work_seq) : NULL;
-    if (a != NULL)
-        receive(a, ack);
+    struct attempt *a = p->lead.led ? attempt_of_work(p, heard.work_seq) : NULL;
+    if (subject->stream_seq == 0 || subject->consumer_seq == 0 || subject->delivered == 0)
+        refuse(p, heard.work_seq); /* no message is delivered with these */
+    else if (a == NULL)
+        overhear(p, &heard);
+    else if (fits(p, &a->hand_off.time, &heard))
+        receive(a, &heard);
     else
-        overhear(p, work_seq, ack);
+        on_misfit(a, &heard);
     if (p->lead.led)
         pump_soon(p);
 }
 
-static struct pending_ack *find_pending(const struct attempt *a)
-{
-    struct pending_ack *e = NULL;
-    HASH_FIND(hh, a->pool->acks.pending, &a->hand_off.seq, sizeof(a->hand_off.seq), e);
-    return e;
-}
-
-bool acks_are_pending(const struct attempt *a)
-{
-    return find_pending(a) != NULL;
-}
-
 void acks_keep_pending(struct attempt *a, const struct attempt_news *news)
 {
-    keep_pending(a->pool, a->hand_off.seq, news->ack);
+    pending_acks_keep(&a->pool->acks.pending, news->ack);
 }
 
 void acks_take_pending(struct attempt *a, const struct attempt_news *news)
 {
     (void)news;
-    struct pending_ack *e = find_pending(a);
-    if (e == NULL)
+    const struct heard_ack *found = find_pending(a);
+    if (found == NULL)
         return;
-    HASH_DEL(a->pool->acks.pending, e);
-    receive(a, &e->payload);
-    free(e);
+    struct heard_ack ack = *found;
+    if (ack.refused) /* the server's clock was stepped, nobody forges */
+        a->pool->acks.doubt_until_ns = 0;
+    acks_refuse_misfits(a);
+    pending_acks_drop(&a->pool->acks.pending, ack.work_seq);
+    receive(a, &ack);
 }
 
 void acks_on_max_deliveries(struct pool *p, uint64_t work_seq)
 {
     struct attempt *a = attempt_of_work(p, work_seq);
-    if (a != NULL)
+    /* In doubt whose nak it was, the worker has its ack wait. */
+    if (a != NULL && !a->hand_off.doubted)
         attempt_on(a, ATTEMPT_ON_MAX_DELIVERIES, NULL);
 }
 
@@ -284,7 +404,12 @@ static void publish(struct pool *p, struct unrecorded_list *t)
 
 static void keep_ack(struct pool *p, const struct attempt *a, struct unrecorded_list *t)
 {
-    keep_pending(p, a->hand_off.seq, &(struct ack_payload){.kind = ACK_ACK});
+    struct heard_ack ack = {.work_seq = a->hand_off.seq,
+                            .stored_ns = a->hand_off.time.stored_ns,
+                            .heard_ns = loop_now_ns(p->dispatch->loop),
+                            .payload = {.kind = ACK_ACK}};
+    if (ack.stored_ns != 0)
+        pending_acks_keep(&p->acks.pending, &ack);
     remember_unrecorded(p, a->task.id, a->end.attempt, a->end.fence);
     if (t == NULL)
         return;
@@ -344,11 +469,8 @@ void acks_forget_task(struct pool *p, const char *id)
 /* What was kept by sequence belongs to the stream that is gone. */
 void acks_forget_sequences(struct pool *p)
 {
-    struct pending_ack *e, *next;
-    HASH_ITER(hh, p->acks.pending, e, next) {
-        HASH_DEL(p->acks.pending, e);
-        free(e);
-    }
+    pending_acks_forget(&p->acks.pending);
+    p->acks.last_seq = 0;
     struct superseded_ack *l, *later;
     HASH_ITER(hh, p->acks.superseded, l, later) {
         HASH_DEL(p->acks.superseded, l);

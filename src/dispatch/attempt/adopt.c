@@ -9,6 +9,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "bus/ack.h"
 #include "bus/consumer_info.h"
 #include "bus/pipeline_get.h"
@@ -277,8 +278,10 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
         return; /* a second hand-off of the same queue message: the first leads */
     struct attempt *r = attempt_adopt(q, &t, value, lease.stream_seq, lease.timestamp_ns, seq);
     if (r != NULL) {
-        int64_t ran_ns = clock_ax_ns(&p->dispatch->clock) - time_ns;
-        r->hand_off.at_ns = loop_now_ns(p->dispatch->loop) - ran_ns;
+        int64_t ran_ns = saturate_sub(clock_ax_ns(&p->dispatch->clock), time_ns);
+        r->hand_off.time.stored_ns = time_ns;
+        acks_refuse_misfits(r);
+        r->hand_off.at_ns = saturate_sub(loop_now_ns(p->dispatch->loop), ran_ns);
         hand_off_limit(r, ran_ns / 1000000);
         FAULT("adopt.renew.before");
         attempt_renew(r);
@@ -289,10 +292,10 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
 
 static void on_work_end(void *arg, ax_err err, uint64_t last_seq)
 {
-    (void)err;
-    (void)last_seq;
     struct adoption *a = arg;
     a->reader = NULL;
+    if (err == AX_OK)
+        acks_note_seq(a->pool, last_seq); /* what a former leader handed off is not higher */
     check_more(a);
 }
 

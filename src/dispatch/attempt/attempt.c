@@ -26,7 +26,7 @@
 
 static unsigned facts_of(const struct attempt *a, unsigned needed, const struct attempt_news *news)
 {
-    return hand_off_facts(a, needed) | ending_facts(a, needed, news);
+    return hand_off_facts(a, needed) | ending_facts(a, needed, news) | acks_facts(a, needed, news);
 }
 
 /* What is heard while AX_WORK is read says more than what is found there. */
@@ -324,6 +324,7 @@ void attempt_set_work(struct attempt *a, uint64_t work_seq)
         HASH_DELETE(by_work, a->pool->by_work, a);
     a->hand_off.seq = work_seq;
     a->links.in_work = work_seq != 0;
+    acks_note_seq(a->pool, work_seq);
     if (a->links.in_work)
         HASH_ADD(by_work, a->pool->by_work, hand_off.seq, sizeof(a->hand_off.seq), a);
 }

@@ -15,6 +15,7 @@
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/attempt_moves.h"
 #include "dispatch/attempt/dead_reason.h"
+#include "dispatch/attempt/hand_off_time.h"
 #include "dispatch/fair/groups.h"
 #include "dispatch/pool/demand.h"
 #include "task/task.h"
@@ -24,6 +25,7 @@ struct consumer_info;
 struct dispatch;
 struct group;
 struct group_queue;
+struct heard_ack;
 struct order_slot;
 struct pool;
 struct queue;
@@ -42,16 +44,19 @@ struct attempt_lease {
 
 /* The hand-off: its message in AX_WORK, and what it took to be handed off. hand_off.c. */
 struct attempt_hand_off {
-    uint64_t seq;       /* sequence in AX_WORK = fencing token; 0: none yet */
-    int64_t epoch_ns;   /* creation time of the AX_WORK it was handed off to */
-    int64_t at_ns;      /* monotonic: hand-off, as far as it is known; 0: it is not */
-    int64_t heard_ns;   /* monotonic: the worker's last in-progress; 0: none was heard */
-    int64_t silence_ns; /* the longest time so far without a word from it */
-    int64_t active_ns;  /* monotonic: hand-off, adoption or the worker's last in-progress */
-    struct pull *pull;  /* whom it was handed to; NULL: adopted, or not handed off */
-    bool token;         /* holds a token of the pool's bucket, to be given back unless it starts */
-    int64_t token_ns;   /* monotonic: when that was taken */
-    bool counted;       /* counts as in flight in the pool */
+    uint64_t seq;              /* sequence in AX_WORK = fencing token; 0: none yet */
+    int64_t epoch_ns;          /* creation time of the AX_WORK it was handed off to */
+    struct hand_off_time time; /* when it was stored: acks are held against it */
+    bool doubted;              /* an ack of it was heard that is not the worker's */
+    int64_t doubted_ns;        /* monotonic: when AX_WORK was last read because of that */
+    int64_t at_ns;             /* monotonic: hand-off, as far as it is known; 0: it is not */
+    int64_t heard_ns;          /* monotonic: the worker's last in-progress; 0: none was heard */
+    int64_t silence_ns;        /* the longest time so far without a word from it */
+    int64_t active_ns;         /* monotonic: hand-off, adoption or the worker's last in-progress */
+    struct pull *pull;         /* whom it was handed to; NULL: adopted, or not handed off */
+    bool token;       /* holds a token of the pool's bucket, to be given back unless it starts */
+    int64_t token_ns; /* monotonic: when that was taken */
+    bool counted;     /* counts as in flight in the pool */
     struct loop_timer limit; /* Ax-Timeout: end of the whole attempt, in-progress or not */
 };
 
@@ -130,7 +135,7 @@ struct attempt_news {
     uint64_t seq;         /* STORED, DUPLICATE: sequence of the hand-off */
     bool known;           /* STORED, PLACE_LEADS_ON: it was stored before the first try */
     int64_t ns;           /* OTHER_STREAM: creation time of the AX_WORK that is there now */
-    const struct ack_payload *ack;
+    const struct heard_ack *ack;
     void (*cancelled)(void *arg, bool gone, bool done); /* CANCEL: told once how it went */
     void *cancel_arg;
 };

@@ -67,6 +67,7 @@
     X(NAK, "nak heard")                                                        \
     X(TERM, "term heard")                                                      \
     X(PROGRESS, "in-progress heard")                                           \
+    X(MISFIT, "an ack heard that does not fit the hand-off")                   \
     X(HEARD_MEANWHILE, "an answer, but an ack was heard before it")            \
     X(OVERRAN, "it has run longer than its timeout")                           \
     X(MAX_DELIVERIES, "the server gave up on the hand-off")                    \
@@ -112,6 +113,7 @@
     X(UNRECORDED, "an ack of it is known and not recorded yet")                  \
     X(RETRY, "attempt 2 or later")                                               \
     X(HANDED_OFF, "it has a hand-off")                                           \
+    X(DOUBTED, "acks were heard that do not fit its hand-off")                   \
     X(DECIDED, "its end is decided")                                             \
     X(DONE, "its end is: done")                                                  \
     X(TIMED_OUT, "its end is: timed out")                                        \

@@ -309,6 +309,7 @@ void hand_off_publish(struct attempt *a, const struct attempt_news *news)
         return;
     }
     natsMsg *msg = build(a, news->task != NULL ? news->task : &a->task, reply);
+    a->hand_off.time = hand_off_time_sent(&a->pool->dispatch->clock);
     FAULT("hand-off.publish.before");
     ax_err err = attempt_ask_publish(a, reply, msg, on_puback);
     if (err == AX_E_TOO_LONG) {
@@ -330,6 +331,8 @@ static void note_hand_off(struct attempt *a, uint64_t seq)
     a->hand_off.epoch_ns = d->work_epoch_ns;
     a->hand_off.active_ns = loop_now_ns(d->loop);
     attempt_set_work(a, seq);
+    a->hand_off.time.answered_ns = a->hand_off.active_ns;
+    acks_on_hand_off(a);
     attempt_drop_content(a);
 }
 
@@ -348,6 +351,7 @@ void hand_off_begin(struct attempt *a, const struct attempt_news *news)
 void hand_off_begin_again(struct attempt *a, const struct attempt_news *news)
 {
     struct pool *p = a->pool;
+    a->hand_off.time = hand_off_time_since(&p->dispatch->clock, a->stored_ns);
     note_hand_off(a, news->seq);
     demand_give_back(&p->flow.demand, a->hand_off.pull);
     a->hand_off.pull = NULL;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "bus/ack.h"
 #include "bus/pipeline_get.h"
+#include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
@@ -24,9 +25,11 @@ static bool is_there(const struct attempt *a, const struct stored_msg *found)
 
 static void on_hand_off(struct attempt *a, ax_err err, const struct stored_msg *found)
 {
-    if (err == AX_OK && is_there(a, found))
+    if (err == AX_OK && is_there(a, found)) {
+        a->hand_off.time.stored_ns = found->time_ns; /* from now on acks name this very time */
+        acks_refuse_misfits(a);
         attempt_on(a, ATTEMPT_ON_HAND_OFF_THERE, NULL);
-    else if (err == AX_OK || err == AX_E_NOT_FOUND)
+    } else if (err == AX_OK || err == AX_E_NOT_FOUND)
         attempt_on(a, ATTEMPT_ON_HAND_OFF_GONE, NULL);
     else
         no_answer(a);

@@ -30,6 +30,8 @@ static void add_metrics(struct pool *p)
             "Tasks dropped before their start: done before.");
     COUNTER(superseded_acks, "ax_late_acks_total",
             "Acks of superseded attempts that were honoured.");
+    COUNTER(acks_refused, "ax_acks_refused_total",
+            "Acks that fit no hand-off of the pool, and were not believed.");
     COUNTER(leases_expired, "ax_leases_lapsed_total", "Queue messages whose lease came back.");
     COUNTER(leases_lost, "ax_leases_lost_total",
             "Times that the lease of a pool was lost while it was led.");

@@ -1,7 +1,8 @@
 /* A random walk of a million events over the table of an attempt's moves, in a little world: one
- * task, its queue message, its hand-offs, a worker, a dispatcher that others take over from, and a
- * server that loses answers. After every event the rules of docs/design/attempts.md are asserted.
- * For each rule a row of the table is broken, and the walk must find that. */
+ * task, its queue message, its hand-offs, a worker, somebody who forges acks, a dispatcher that
+ * others take over from, and a server that loses answers. After every event the rules of
+ * docs/design/attempts.md are asserted. For each rule a row of the table is broken, and the walk
+ * must find that. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +32,7 @@ struct hand_off {
     bool there, known; /* in AX_WORK; known to this leader */
     bool superseded;   /* its attempt was given up before the worker's word */
     bool honoured;     /* remembered by this leader as superseded */
+    bool doubted;      /* this leader heard an ack of it that does not fit */
     enum worker worker;
     enum attempt_event pending; /* heard, not handled; 0: nothing */
 };
@@ -65,7 +67,8 @@ struct walk {
     uint64_t random;
     struct world w;
     struct held a;
-    bool took_over, known_done, unrecorded, heard_ack, settling, moved[ATTEMPT_STATE_COUNT];
+    bool took_over, known_done, unrecorded, heard_ack, alarmed, settling,
+        moved[ATTEMPT_STATE_COUNT];
     const char *broken; /* the rule that was broken */
 };
 
@@ -96,11 +99,12 @@ static unsigned facts(const struct walk *k)
     /* Failures and time-outs have limits of their own. */
     int most = a->kind == END_FAILED ? FAILURES_MAX : ATTEMPTS_MAX;
     bool enough = a->kind == END_BURIED || a->attempt >= most;
+    bool doubted = a->hand_off != 0 ? k->w.hand_off[a->hand_off - 1].doubted : k->alarmed;
     return (a->attempt > 1 || a->redelivered ? ATTEMPT_IS_REPEATED : 0u) |
            (k->took_over ? ATTEMPT_IS_FROM_BEFORE | ATTEMPT_IS_UNREAD : 0u) |
            (k->known_done ? ATTEMPT_IS_HEARD : 0u) | (k->unrecorded ? ATTEMPT_IS_UNRECORDED : 0u) |
            (a->content ? ATTEMPT_IS_IN_MEMORY : 0u) | (a->attempt > 1 ? ATTEMPT_IS_RETRY : 0u) |
-           (a->hand_off != 0 ? ATTEMPT_IS_HANDED_OFF : 0u) |
+           (a->hand_off != 0 ? ATTEMPT_IS_HANDED_OFF : 0u) | (doubted ? ATTEMPT_IS_DOUBTED : 0u) |
            (a->decided ? ATTEMPT_IS_DECIDED : 0u) |
            (a->decided && a->kind == END_DONE ? ATTEMPT_IS_DONE : 0u) |
            (a->kind == END_TIMED_OUT ? ATTEMPT_IS_TIMED_OUT : 0u) |
@@ -487,6 +491,23 @@ static void work(struct walk *k)
     }
 }
 
+/* Somebody who did not get the hand-off acks it, or terminates it. The server believes that where
+ * the message is with a worker. The dispatcher hears that it does not fit, or another one leads. */
+static void forge(struct walk *k)
+{
+    struct world *w = &k->w;
+    if (w->hand_offs == 0)
+        return;
+    struct hand_off *h = &w->hand_off[pick(k, (unsigned)w->hand_offs)];
+    if (h->epoch != w->epoch || !k->a.here || own(k) != h)
+        return;
+    h->doubted = k->alarmed = true;
+    if (h->worker == BUSY)
+        h->there = false;
+    if (k->a.state == ATTEMPT_RUNNING)
+        on(k, ATTEMPT_ON_MISFIT, END_DONE);
+}
+
 /* AX_WORK is read, when a pool is taken over and while nothing of it is held. */
 static void adopt(struct walk *k)
 {
@@ -577,7 +598,7 @@ static void cancel(struct walk *k)
 
 static void step(struct walk *k)
 {
-    switch (pick(k, k->settling ? 12 : 20)) {
+    switch (pick(k, k->settling ? 12 : 21)) {
     case 0:
         deliver(k);
         break;
@@ -630,6 +651,10 @@ static void step(struct walk *k)
         if (pick(k, 4) == 0)
             ended_elsewhere(k);
         break;
+    case 19:
+        if (pick(k, 4) == 0)
+            forge(k);
+        break;
     case 16:
         if (k->a.here && k->a.hand_off != 0 && own(k)->worker == NAKKED)
             on(k, ATTEMPT_ON_MAX_DELIVERIES, END_DONE);
@@ -666,7 +691,7 @@ static int episode(struct walk *k)
     int events = 0;
     k->w = (struct world){.queue_seq = 1, .queue_attempt = 1, .seqs = 1, .epoch = 1};
     k->a = (struct held){0};
-    k->took_over = k->known_done = k->unrecorded = k->heard_ack = k->settling = false;
+    k->took_over = k->known_done = k->unrecorded = k->heard_ack = k->alarmed = k->settling = false;
     int most = 20 + (int)pick(k, EPISODE_EVENTS);
     for (; events < most && k->broken == NULL; events++) {
         step(k);
@@ -747,6 +772,9 @@ static const struct mutant mutants[] = {
       VERIFYING_TERMINATION, DO(READ_TERMINATION)),
     M("7: a termination counts as an ack", VERIFYING_TERMINATION, TERMINATED, 0, RECORDING,
       DO(DECIDE), DO(RECORD)),
+    M("7: gone means done, although acks were forged", VERIFYING_TERMINATION, FINISHED,
+      ATTEMPT_IS_DOUBTED, RECORDING, DO(DECIDE), DO(RECORD)),
+    M("7: an ack that does not fit counts", RUNNING, MISFIT, 0, RECORDING, DO(DECIDE), DO(RECORD)),
     M("8: what is in AX_WORK waits for its turn again", NEW, ADOPTED, 0, WAITING, 0),
 };
 
