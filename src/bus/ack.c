@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "base/text/go_text.h"
 #include "base/text/utf8.h"
 #include "task/names.h"
+#include "task/task.h"
 
 struct token {
     const char *at;
@@ -85,13 +87,14 @@ static int64_t nak_delay_ms(const char *data, size_t bytes)
         if (!go_text_duration(data, bytes, &ns)) {
             return -1;
         }
-        return ns > 0 ? (int64_t)ceil(ns / 1e6) : 0;
+        return ns > 0 ? saturate_clamp((int64_t)ceil(ns / 1e6), 0, TASK_DELAY_MAX_MS) : 0;
     }
     json_t *root = go_text_object(data, bytes);
     int64_t ns = -1;
     int64_t ms = -1;
     if (root && go_text_integer(root, "delay", &ns) && go_text_member(root, "delay")) {
         ms = ns > 0 ? ns / 1000000 + (ns % 1000000 != 0) : 0;
+        ms = saturate_clamp(ms, 0, TASK_DELAY_MAX_MS);
     }
     json_decref(root);
     return ms;
@@ -158,7 +161,7 @@ void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out)
 
 const char *ack_nak(int64_t delay_ms, char buf[ACK_NAK_MAX])
 {
-    snprintf(buf, ACK_NAK_MAX, "-NAK {\"delay\":%" PRId64 "}", delay_ms * 1000000);
+    snprintf(buf, ACK_NAK_MAX, "-NAK {\"delay\":%" PRId64 "}", saturate_mul(delay_ms, 1000000));
     return buf;
 }
 

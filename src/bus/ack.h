@@ -32,7 +32,9 @@ bool ack_parse_subject(const char *subject, struct ack_subject *out);
 enum ack_kind { ACK_ACK, ACK_NAK, ACK_TERM, ACK_PROGRESS, ACK_NEXT, ACK_UNKNOWN };
 struct ack_payload {
     enum ack_kind kind;
-    int64_t delay_ms; /* ACK_NAK: the delay asked for, rounded up; -1: none given */
+    /* ACK_NAK: the delay asked for, rounded up, at most TASK_DELAY_MAX_MS; negative ones are 0, as
+     * for nats-server; -1: none given */
+    int64_t delay_ms;
     char reason[256]; /* ACK_TERM: reason, cut, control characters replaced; "" if none */
     /* ACK_NEXT: pull request that follows "+NXT" (borrowed from data), may be "" */
     const char *next;

@@ -3,12 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/saturate.h"
 #include "bus/api.h"
+
+/* Nothing is computed with more: an operator can set any ack wait, and an answer hold any number.
+ */
+#define ACK_WAIT_MAX_NS (365LL * 24 * 3600 * 1000000000LL)
+#define COUNT_MAX 1000000000000LL
 
 struct question {
     consumer_info_cb cb;
     void *arg;
 };
+
+static int64_t count(const json_t *answer, const char *name)
+{
+    return saturate_clamp(api_integer(answer, name, 0), 0, COUNT_MAX);
+}
 
 ax_err consumer_info_read(const json_t *answer, struct consumer_info *out)
 {
@@ -16,14 +27,14 @@ ax_err consumer_info_read(const json_t *answer, struct consumer_info *out)
     const json_t *delivered = json_object_get(answer, "delivered");
     *out = (struct consumer_info){
         .ts_ns = api_time_ns(answer, "ts"),
-        .ack_wait_ns = api_integer(config, "ack_wait", 0),
+        .ack_wait_ns = saturate_clamp(api_integer(config, "ack_wait", 0), 0, ACK_WAIT_MAX_NS),
         .max_ack_pending = api_integer(config, "max_ack_pending", 0),
         .max_deliver = api_integer(config, "max_deliver", 0),
         .delivered_stream_seq = (uint64_t)api_integer(delivered, "stream_seq", 0),
         .delivered_consumer_seq = (uint64_t)api_integer(delivered, "consumer_seq", 0),
-        .num_ack_pending = api_integer(answer, "num_ack_pending", 0),
-        .num_pending = api_integer(answer, "num_pending", 0),
-        .num_waiting = api_integer(answer, "num_waiting", 0),
+        .num_ack_pending = count(answer, "num_ack_pending"),
+        .num_pending = count(answer, "num_pending"),
+        .num_waiting = count(answer, "num_waiting"),
         .paused = json_is_true(json_object_get(answer, "paused")),
         .leader = json_string_value(json_object_get(json_object_get(answer, "cluster"), "leader")),
         .config = config,

@@ -11,12 +11,12 @@
 #include "bus/pipeline.h"
 
 struct consumer_info {
-    int64_t ts_ns; /* the server's time of the answer; 0: not told */
-    int64_t ack_wait_ns;
+    int64_t ts_ns;           /* the server's time of the answer; 0: not told */
+    int64_t ack_wait_ns;     /* 0 to a year */
     int64_t max_ack_pending; /* 0 or less: unlimited */
     int64_t max_deliver;     /* -1: unlimited */
     uint64_t delivered_stream_seq, delivered_consumer_seq;
-    int64_t num_ack_pending; /* delivered and neither acked nor terminated */
+    int64_t num_ack_pending; /* counts are 0 to 10^12. Delivered and neither acked nor terminated */
     int64_t num_pending;     /* not delivered yet */
     int64_t num_waiting;     /* pulls */
     bool paused;

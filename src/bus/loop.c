@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "base/memory.h"
+#include "base/saturate.h"
 
 /* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a
  * moment before it reads again, so that one read, one pass and one write serve many, here and in
@@ -183,7 +184,7 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
         l->heap = grown;
         l->heap_cap *= 2;
     }
-    t->due_ns = loop_now_ns(l) + (delay_ns > 0 ? delay_ns : 0);
+    t->due_ns = saturate_add(loop_now_ns(l), delay_ns > 0 ? delay_ns : 0);
     t->fire = fire;
     t->arg = arg;
     l->heap_count++;
@@ -196,7 +197,7 @@ void loop_timer_start_ns(struct loop *l, struct loop_timer *t, int64_t delay_ns,
 void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *),
                       void *arg)
 {
-    loop_timer_start_ns(l, t, delay_ms * 1000000, fire, arg);
+    loop_timer_start_ns(l, t, saturate_mul(delay_ms, 1000000), fire, arg);
 }
 
 static void run_timers(struct loop *l)

@@ -68,8 +68,11 @@ static bool parse_plain_puback(const char *data, size_t bytes, struct answer *a)
         return false;
     uint64_t seq = 0;
     const char *digit = quote + sizeof(middle) - 1;
-    for (; digit < end && *digit >= '0' && *digit <= '9'; digit++)
-        seq = seq * 10 + (uint64_t)(*digit - '0');
+    for (; digit < end && *digit >= '0' && *digit <= '9'; digit++) {
+        if (__builtin_mul_overflow(seq, 10, &seq) ||
+            __builtin_add_overflow(seq, (uint64_t)(*digit - '0'), &seq))
+            return false;
+    }
     if (!parse_rest(digit, end, a))
         return false;
     memcpy(a->stream, name, (size_t)(quote - name));

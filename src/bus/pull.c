@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "base/text/go_text.h"
 
 static bool pull_parse_json(const char *data, size_t bytes, struct pull_request *out)
@@ -20,8 +21,8 @@ static bool pull_parse_json(const char *data, size_t bytes, struct pull_request 
               go_text_integer(root, "idle_heartbeat", &heartbeat) &&
               go_text_integer(root, "max_bytes", &max_bytes) &&
               (!no_wait || json_is_boolean(no_wait) || json_is_null(no_wait));
-    out->batch = batch;
-    out->expires_ns = expires;
+    out->batch = saturate_clamp(batch, 1, PULL_BATCH_MAX);
+    out->expires_ns = saturate_clamp(expires, 0, PULL_EXPIRES_MAX_NS);
     out->no_wait = json_is_true(no_wait);
     json_decref(root);
     /* A pull with negative expiry has expired before it is served. */
@@ -43,12 +44,8 @@ bool pull_parse(const char *data, size_t bytes, struct pull_request *out)
         errno = 0;
         long long n = strtoll(text, &end, 10);
         if (errno == 0 && end == text + bytes) {
-            out->batch = n;
+            out->batch = saturate_clamp(n, 1, PULL_BATCH_MAX);
         }
-    }
-    /* The server serves one message to a request for none or fewer. */
-    if (out->batch < 1) {
-        out->batch = 1;
     }
     return true;
 }

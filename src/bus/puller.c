@@ -1,10 +1,12 @@
 #include "bus/puller.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "bus/wire.h"
 #include "task/names.h"
 
@@ -133,6 +135,12 @@ static void on_no_responders(void *arg)
     arm(p);
 }
 
+/* The server wrote it, or somebody who knows our inbox. */
+static int count_of(const char *text)
+{
+    return (int)saturate_clamp(strtoll(text, NULL, 10), 0, INT_MAX);
+}
+
 static void on_status(struct puller *p, const char *subject, natsMsg *msg)
 {
     const char *status = NULL, *pending = NULL;
@@ -145,7 +153,7 @@ static void on_status(struct puller *p, const char *subject, natsMsg *msg)
         if (p->pulls[i].id != id)
             continue;
         /* The server's count is exact; count_message may have taken a message off another pull. */
-        p->asked -= pending != NULL ? atoi(pending) : p->pulls[i].left;
+        p->asked -= pending != NULL ? count_of(pending) : p->pulls[i].left;
         if (p->asked < 0)
             p->asked = 0;
         p->pulls[i].id = 0;

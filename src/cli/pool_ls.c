@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "bus/provision/provision.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -140,7 +141,7 @@ static void fill_measures(char cells[][CELL_CHARS], const struct pool_counts *n,
     percent(cells[3], s->busy);
     milliseconds(cells[4], s->run.p50_ms);
     milliseconds(cells[5], s->run.p99_ms);
-    output_seconds(n->ack_wait_ms * 1000000, cells[6]);
+    output_seconds(saturate_mul(n->ack_wait_ms, 1000000), cells[6]);
     number(cells[7], n->max_ack_pending);
 }
 

@@ -22,7 +22,8 @@ static void on_pull(void *arg, natsMsg *msg)
     struct dispatch *d = arg;
     struct pull_request r;
     char name[NAME_MAX_CHARS + 1];
-    if (pull_parse_subject(natsMsg_GetSubject(msg), name) &&
+    /* The server serves nobody who does not say where to. */
+    if (natsMsg_GetReply(msg) != NULL && pull_parse_subject(natsMsg_GetSubject(msg), name) &&
         pull_parse(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &r)) {
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL)
@@ -42,7 +43,8 @@ static void on_ack(void *arg, natsMsg *msg)
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
             acks_on_ack(p, &s, &a);
-            if (a.kind == ACK_NEXT && pull_parse(a.next, a.next_bytes, &r))
+            if (a.kind == ACK_NEXT && natsMsg_GetReply(msg) != NULL &&
+                pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/saturate.h"
 #include "base/text/rfc3339.h"
 #include "bus/reader.h"
 #include "bus/stream_info.h"
@@ -186,7 +187,8 @@ static void on_read_end(void *arg, ax_err err, uint64_t last_seq)
 static void fit_filter(struct follow *f, int64_t max_age_ns)
 {
     struct key_index *k = f->key_index;
-    int64_t days = max_age_ns == 0 ? FILTER_DAYS_MAX : (max_age_ns + NS_PER_DAY - 1) / NS_PER_DAY;
+    int64_t days = max_age_ns == 0 ? FILTER_DAYS_MAX
+                                   : (saturate_add(max_age_ns, NS_PER_DAY - 1)) / NS_PER_DAY;
     if (max_age_ns == 0 || days > FILTER_DAYS_MAX) {
         if (k->days != FILTER_DAYS_MAX) {
             log_warn("records are kept for longer than ingress remembers keys", "stream=%s days=%d",

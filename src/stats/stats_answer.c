@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "base/saturate.h"
 
 enum kind { TEXT, FLAG, WHOLE, COUNT, OFFSET, REAL, SHARE, PART };
 
@@ -217,7 +218,7 @@ void stats_answer_read_pool(const json_t *o, struct stats_pool *out)
     out->answered = o != NULL;
     out->pending = 0;
     json_object_foreach(json_object_get(o, "pending"), priority, tasks)
-        out->pending += json_integer_value(tasks);
+        out->pending = saturate_add(out->pending, json_integer_value(tasks));
 }
 
 void stats_answer_read_ingress(const json_t *o, struct stats_ingress *out)

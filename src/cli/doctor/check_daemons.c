@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "cli/output.h"
 
 #define HOST_CLOCK_MS 1000
@@ -72,12 +73,12 @@ static bool server_clock_set_back(const struct view_daemon *d, struct finding *f
 {
     char by[32];
     if (!d->answered || d->clock_behind_ms == INT64_MIN ||
-        d->clock_behind_ms * 1000000 <= CLOCK_BEHIND_LIMIT_NS)
+        saturate_mul(d->clock_behind_ms, 1000000) <= CLOCK_BEHIND_LIMIT_NS)
         return false;
     finding_seen(f,
                  "the server's clock was set back by %s: delayed submissions are refused until it "
                  "has caught up",
-                 output_seconds(d->clock_behind_ms * 1000000, by));
+                 output_seconds(saturate_mul(d->clock_behind_ms, 1000000), by));
     finding_fix(f, "keep the servers' clocks in step (chrony, ntpd)");
     return true;
 }
@@ -90,7 +91,8 @@ static bool host_clock(const struct view_daemon *d, struct finding *f)
     if (!d->answered || off_ms <= HOST_CLOCK_MS)
         return false;
     finding_seen(f, "its host's clock is %s %s of the server's",
-                 output_seconds(off_ms * 1000000, by), ahead_ms > 0 ? "ahead" : "behind");
+                 output_seconds(saturate_mul(off_ms, 1000000), by),
+                 ahead_ms > 0 ? "ahead" : "behind");
     finding_fix(f,
                 "no task suffers; logs and times that workers write differ: keep clocks in step");
     return true;

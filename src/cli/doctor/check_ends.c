@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/saturate.h"
 #include "cli/doctor/check_pools.h"
 #include "cli/output.h"
 #include "cli/streams/advice.h"
@@ -52,7 +53,7 @@ static void fix_timeouts(const struct view_pool *p, struct finding *f)
         finding_fix(f,
                     "workers live and are too slow for ack_wait (%s): nats consumer edit AX_WORK "
                     "%s --wait DURATION -f, or let them say in-progress",
-                    output_seconds(p->stats.ack_wait_ms * 1000000, wait), p->name);
+                    output_seconds(saturate_mul(p->stats.ack_wait_ms, 1000000), wait), p->name);
     } else {
         finding_fix(
             f,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/saturate.h"
 #include "base/text/duration.h"
 #include "cli/output.h"
 
@@ -28,7 +29,7 @@ bool advice_ack_wait(const char *pool, const struct stats_pool *s, struct advice
     snprintf(out->text, sizeof(out->text),
              "ack_wait %s is under twice the %s that the slowest 1%% of the attempts take without "
              "a word of their worker",
-             output_seconds(s->ack_wait_ms * 1000000, wait),
+             output_seconds(saturate_mul(s->ack_wait_ms, 1000000), wait),
              output_seconds((int64_t)(s->silence.p99_ms * 1e6), p99));
     snprintf(
         out->fix, sizeof(out->fix),
@@ -48,7 +49,7 @@ bool advice_late_acks(const char *pool, const struct stats_pool *s, struct advic
              "ack_wait %s was too short for them",
              s->five_minutes.late_acks,
              output_seconds((int64_t)(s->five_minutes.seconds * 1e9), ago),
-             output_seconds(s->ack_wait_ms * 1000000, wait));
+             output_seconds(saturate_mul(s->ack_wait_ms, 1000000), wait));
     snprintf(out->fix, sizeof(out->fix),
              "nats consumer edit AX_WORK %s --wait DURATION -f, or let workers say in-progress",
              pool);

@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"
@@ -219,7 +220,8 @@ void ending_write_retry(struct attempt *a, const struct attempt_news *news)
     struct dispatch *d = a->pool->dispatch;
     char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX];
     char at[48] = "@at ";
-    int64_t due_ns = clock_ax_ns(&d->clock) + delay_of_retry(a, &next) * 1000000;
+    int64_t due_ns = saturate_add(clock_ax_ns(&d->clock),
+                                  saturate_mul(delay_of_retry(a, &next), 1000000));
     next.timeouts += a->end.kind == END_TIMED_OUT;
     next.attempt++;
     name_subject(subject, "later", next.priority, next.pool, next.id);

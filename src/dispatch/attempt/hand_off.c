@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "base/text/duration.h"
 #include "bus/ack.h"
 #include "bus/pipeline_get.h"
@@ -343,7 +344,8 @@ void hand_off_begin(struct attempt *a, const struct attempt_news *news)
     note_hand_off(a, news->seq);
     a->hand_off.at_ns = a->hand_off.active_ns;
     metric_add(p->count.handed, 1);
-    metric_observe_ns(p->count.queue_seconds, clock_ax_ns(&p->dispatch->clock) - a->stored_ns);
+    metric_observe_ns(p->count.queue_seconds,
+                      saturate_sub(clock_ax_ns(&p->dispatch->clock), a->stored_ns));
     hand_off_limit(a, 0);
 }
 
@@ -397,7 +399,7 @@ void hand_off_limit(struct attempt *a, int64_t ran_ms)
 {
     if (a->task.timeout_ms <= 0)
         return;
-    int64_t left_ms = a->task.timeout_ms - ran_ms;
+    int64_t left_ms = saturate_sub(a->task.timeout_ms, ran_ms);
     loop_timer_start(a->pool->dispatch->loop, &a->hand_off.limit, left_ms > 0 ? left_ms : 0,
                      on_limit, a);
 }

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/saturate.h"
+
 /* A pull known only from the count in the info: how long it is taken to wait. */
 #define UNHEARD_NS 30000000000LL
+/* A wish of a client that does not wait: how long its next poll may take. */
+#define NO_WAIT_NS 1000000000LL
 
 static void enqueue(struct demand *d, struct pull *p)
 {
@@ -31,7 +35,7 @@ static void drop(struct demand *d, struct pull *p)
 
 static struct pull *add(struct demand *d, int64_t left, int64_t expires_ns)
 {
-    struct pull *p = calloc(1, sizeof(*p));
+    struct pull *p = d->count < DEMAND_WAITING_MAX ? calloc(1, sizeof(*p)) : NULL;
     if (p == NULL)
         return NULL; /* demand is a hint: the next info brings it back */
     p->left = left;
@@ -52,8 +56,8 @@ void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, i
     left -= found;
     if (left > 0) {
         add(d, left,
-            r->expires_ns > 0 ? now_ns + r->expires_ns
-            : r->no_wait      ? now_ns + 1000000000LL
+            r->expires_ns > 0 ? saturate_add(now_ns, r->expires_ns)
+            : r->no_wait      ? saturate_add(now_ns, NO_WAIT_NS)
                               : INT64_MAX);
     }
 }
@@ -117,7 +121,7 @@ void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, in
     d->undelivered = undelivered;
     while (d->count > waiting)
         drop(d, d->waiting);
-    while (d->count < waiting && add(d, batch, now_ns + UNHEARD_NS) != NULL)
+    while (d->count < waiting && add(d, batch, saturate_add(now_ns, UNHEARD_NS)) != NULL)
         ;
 }
 

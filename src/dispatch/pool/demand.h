@@ -24,10 +24,14 @@ struct pull {
     struct pull *prev, *next;
 };
 
+/* More waiting pulls are not counted: the server itself keeps 512 for a consumer, unless an
+ * operator has set another max_waiting, and refuses the rest. */
+#define DEMAND_WAITING_MAX 16384
+
 /* Zero-initialise. */
 struct demand {
     struct pull *waiting; /* the server's waiting queue */
-    int count;            /* of waiting */
+    int count;            /* of waiting, at most DEMAND_WAITING_MAX */
     int64_t undelivered;  /* hand-offs in AX_WORK that found no pull */
     uint64_t changes;     /* counts every event, so that an info asked for before it is known */
 };

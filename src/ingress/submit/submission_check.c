@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/saturate.h"
 #include "base/text/rfc3339.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
@@ -88,8 +89,10 @@ static bool refuse_time(struct submission *s)
         return true;
     }
     if (t->expires_in_ms > 0)
-        t->expires_ns = now + t->expires_in_ms * 1000000;
-    int64_t due = t->at_ns > 0 ? t->at_ns : t->delay_ms > 0 ? now + t->delay_ms * 1000000 : 0;
+        t->expires_ns = saturate_add(now, saturate_mul(t->expires_in_ms, 1000000));
+    int64_t due = t->at_ns > 0      ? t->at_ns
+                  : t->delay_ms > 0 ? saturate_add(now, saturate_mul(t->delay_ms, 1000000))
+                                    : 0;
     s->due_ns = t->cron != NULL ? INT64_MAX : due > now ? due : 0;
     if (t->expires_ns > 0 && t->expires_ns <= (s->due_ns > 0 ? s->due_ns : now)) {
         char expires[32], start[32];

@@ -9,6 +9,7 @@
 
 #include "bus/ack.h"
 #include "bus/pull.h"
+#include "task/task.h"
 
 static void both_forms_of_subject(void **state)
 {
@@ -113,38 +114,41 @@ static void nak_with_delay(void **state)
     static const struct {
         const char *data;
         int64_t ms;
-    } cases[] = {{"-NAK {\"delay\":5000000000}", 5000},
-                 {"-NAK{\"delay\":1}", 1},
-                 {"-NAK {\"delay\":1000001}", 2},
-                 {"-NAK {\"Delay\":2000000, \"x\":1}", 2},
-                 {"-NAK {\"delay\":0}", 0},
-                 {"-NAK {\"delay\":-5}", 0},
-                 {"-NAK {\"delay\":9223372036854775807}", 9223372036855},
-                 {"-NAK {\"delay\":99999999999999999999}", -1},
-                 {"-NAK {\"delay\":\"5s\"}", -1},
-                 {"-NAK {\"delay\":1.5}", -1},
-                 {"-NAK {}", -1},
-                 {"-NAK {\"delay\":null}", 0},
-                 {"-NAK {\"delay\":5", -1},
-                 {"-NAK   ", -1},
-                 {"-NAK 10s", 10000},
-                 {"-NAK 1.5h", 5400000},
-                 {"-NAK 1h10m", 4200000},
-                 {"-NAK 300ms", 300},
-                 {"-NAK 10us", 1},
-                 {"-NAK 10\xc2\xb5s", 1},
-                 {"-NAK .5s", 500},
-                 {"-NAK 0", 0},
-                 {"-NAK -3s", 0},
-                 {"-NAK 10", -1},
-                 {"-NAK 10 s", -1},
-                 {"-NAK 10d", -1},
-                 {"-NAK .s", -1},
-                 {"-NAK 1.2.3s", -1},
-                 {"-NAK s", -1},
-                 {"-NAK -", -1},
-                 {"-NAK nonsense", -1},
-                 {"-NAK 99999999999999999h", -1}};
+    } cases[] = {
+        {"-NAK {\"delay\":5000000000}", 5000},
+        {"-NAK{\"delay\":1}", 1},
+        {"-NAK {\"delay\":1000001}", 2},
+        {"-NAK {\"Delay\":2000000, \"x\":1}", 2},
+        {"-NAK {\"delay\":0}", 0},
+        {"-NAK {\"delay\":-5}", 0},
+        {"-NAK {\"delay\":9223372036854775807}", TASK_DELAY_MAX_MS}, /* no longer one is kept */
+        {"-NAK {\"delay\":-9223372036854775808}", 0},
+        {"-NAK 2500000h", TASK_DELAY_MAX_MS},
+        {"-NAK {\"delay\":99999999999999999999}", -1},
+        {"-NAK {\"delay\":\"5s\"}", -1},
+        {"-NAK {\"delay\":1.5}", -1},
+        {"-NAK {}", -1},
+        {"-NAK {\"delay\":null}", 0},
+        {"-NAK {\"delay\":5", -1},
+        {"-NAK   ", -1},
+        {"-NAK 10s", 10000},
+        {"-NAK 1.5h", 5400000},
+        {"-NAK 1h10m", 4200000},
+        {"-NAK 300ms", 300},
+        {"-NAK 10us", 1},
+        {"-NAK 10\xc2\xb5s", 1},
+        {"-NAK .5s", 500},
+        {"-NAK 0", 0},
+        {"-NAK -3s", 0},
+        {"-NAK 10", -1},
+        {"-NAK 10 s", -1},
+        {"-NAK 10d", -1},
+        {"-NAK .s", -1},
+        {"-NAK 1.2.3s", -1},
+        {"-NAK s", -1},
+        {"-NAK -", -1},
+        {"-NAK nonsense", -1},
+        {"-NAK 99999999999999999h", -1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ack_payload a = parse(cases[i].data);
         assert_int_equal(a.kind, ACK_NAK);
@@ -204,6 +208,10 @@ static void pull_requests(void **state)
         {"5x", 1, 0, false},
         {"{}", 1, 0, false},
         {"{\"batch\":500,\"expires\":30000000000}", 500, 30000000000, false},
+        {"{\"batch\":9223372036854775807,\"expires\":9223372036854775807}", PULL_BATCH_MAX,
+         PULL_EXPIRES_MAX_NS, false},
+        {"{\"batch\":-9223372036854775808,\"max_bytes\":9223372036854775807}", 1, 0, false},
+        {"9223372036854775807", PULL_BATCH_MAX, 0, false},
         {"{\"batch\":1,\"no_wait\":true}", 1, 0, true},
         {"{\"BATCH\":7,\"No_Wait\":true}", 7, 0, true},
         {"{\"batch\":-1,\"no_wait\":false}", 1, 0, false},

@@ -178,6 +178,39 @@ static void an_info_adds_pulls_that_were_not_heard(void **state)
     assert_int_equal(d.count, 0);
 }
 
+static void extremes_are_borne(void **state)
+{
+    (void)state;
+    struct demand d = {0};
+    const int64_t numbers[] = {1, 1000000, INT64_MAX};
+    for (int i = 0; i < 9; i++) {
+        struct pull_request r = {.batch = numbers[i % 3], .expires_ns = numbers[i / 3]};
+        demand_add(&d, &r, BATCH, INT64_MAX - SECOND);
+    }
+    assert_int_equal(d.count, 9);
+    assert_int_equal(demand_grantable(&d, BATCH, INT64_MAX, 0), 3 + 6 * BATCH);
+    struct pull *held = take(&d, 0);
+    demand_give_back(&d, held);
+    demand_forget(&d);
+}
+
+static void a_flood_of_pulls_is_bounded(void **state)
+{
+    (void)state;
+    struct demand d = {0};
+    for (int i = 0; i < DEMAND_WAITING_MAX + 100; i++)
+        ask(&d, 1, 0);
+    assert_int_equal(d.count, DEMAND_WAITING_MAX);
+    demand_reconcile(&d, INT64_MAX, 0, BATCH, 0);
+    assert_int_equal(d.count, DEMAND_WAITING_MAX);
+    demand_reconcile(&d, 3, INT64_MAX, BATCH, 0); /* of both at once: says nothing */
+    demand_reconcile(&d, 0, INT64_MAX, BATCH, 0);
+    assert_int_equal(d.count, 0);
+    ask(&d, INT64_MAX, 0); /* all of it goes to what is undelivered */
+    assert_int_equal(d.count, 0);
+    demand_forget(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +225,8 @@ int main(void)
         cmocka_unit_test(given_back_is_wanted_again),
         cmocka_unit_test(undelivered_hand_offs_use_up_the_next_pull),
         cmocka_unit_test(an_info_adds_pulls_that_were_not_heard),
+        cmocka_unit_test(extremes_are_borne),
+        cmocka_unit_test(a_flood_of_pulls_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
