@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "base/text/duration.h"
+#include "base/text/subject.h"
 
 /* ---- values ---- */
 
@@ -101,6 +103,29 @@ static ax_err add_to_list(const struct flag *f, const char *value, struct proble
     return AX_OK;
 }
 
+static bool is_inbox_prefix(void *arg, const char *item, size_t chars)
+{
+    (void)arg;
+    return subject_is_inbox_prefix(item, chars);
+}
+
+static ax_err store_inboxes(const struct flag *f, const char *given, const char *value,
+                            struct problem *p)
+{
+    bool is_list = f->kind == FLAG_INBOXES;
+    if (is_list ? !subject_list_each(value, is_inbox_prefix, NULL)
+                : !subject_is_inbox_prefix(value, strlen(value))) {
+        return refuse(given, value,
+                      is_list ? "prefixes of inboxes with commas, such as _INBOX_a,_INBOX_b: each "
+                                "of 1 to 48 characters, not of ax, $, _R_ or _GR_, no wildcards"
+                              : "the prefix of inboxes, such as _INBOX_a: 1 to 48 characters, not "
+                                "of ax, $, _R_ or _GR_, no wildcards",
+                      p);
+    }
+    *(const char **)f->target = value;
+    return AX_OK;
+}
+
 ax_err flag_store(const struct flag_row *row, const char *given, const char *value,
                   struct problem *p)
 {
@@ -112,6 +137,8 @@ ax_err flag_store(const struct flag_row *row, const char *given, const char *val
                    ? AX_OK
                    : refuse(given, value, "one of 1|true|yes|on|0|false|no|off", p);
     case FLAG_TEXT:
+    case FLAG_HIDE:
+    case FLAG_URLS:
         if (row->variable != NULL && *value == '\0')
             return problem_set(p, AX_E_INVALID, "%s: an empty value is not allowed", given);
         break;
@@ -126,6 +153,9 @@ ax_err flag_store(const struct flag_row *row, const char *given, const char *val
         return store_duration(f, given, value, p);
     case FLAG_LIST:
         return add_to_list(f, value, p);
+    case FLAG_INBOX:
+    case FLAG_INBOXES:
+        return store_inboxes(f, given, value, p);
     }
     *(const char **)f->target = value;
     return AX_OK;
@@ -140,8 +170,8 @@ struct reading {
 };
 
 /* arg: "--name", "--name=value", "-n" or "-nvalue". *value: within arg; NULL: none. */
-static const struct flag_row *find_row(const struct flag_row *rows, int count, const char *arg,
-                                       const char **value)
+static const struct flag_row *find_row(const struct flag_row *rows, int count, char *arg,
+                                       char **value)
 {
     bool is_long = arg[1] == '-';
     size_t chars = strcspn(arg + 2, "=");
@@ -159,26 +189,45 @@ static const struct flag_row *find_row(const struct flag_row *rows, int count, c
     return NULL;
 }
 
+/* Without the value, which may be a secret. */
+static int name_chars(const char *arg)
+{
+    size_t n = strcspn(arg, "=");
+    return n < 64 ? (int)n : 64;
+}
+
+static ax_err store_hidden(const struct flag_row *row, const char *given, char *value,
+                           struct problem *p)
+{
+    const char *copy = row->flag.kind == FLAG_URLS ? secret_take_urls(value) : secret_take(value);
+    if (copy == NULL)
+        return problem_set(p, AX_E_NOMEM, "%s: %s", given, ax_err_text(AX_E_NOMEM));
+    return flag_store(row, given, copy, p);
+}
+
 static ax_err take_flag(const struct flag_row *rows, int count, struct reading *in,
                         struct problem *p)
 {
-    const char *arg = in->argv[in->next++], *value = NULL;
+    static char yes[] = "1";
+    char *arg = in->argv[in->next++], *value = NULL;
     char given[64];
     const struct flag_row *row = find_row(rows, count, arg, &value);
     if (row == NULL)
-        return problem_set(p, AX_E_INVALID, "%.64s: no such flag; see --help", arg);
+        return problem_set(p, AX_E_INVALID, "%.*s: no such flag; see --help", name_chars(arg), arg);
     snprintf(given, sizeof(given), "--%s", row->flag.name);
     if (row->flag.kind == FLAG_BOOL || row->flag.kind == FLAG_STOP) {
         if (value != NULL) {
             return problem_set(p, AX_E_INVALID, "%s: takes no value, given \"%.64s\"", given,
                                value);
         }
-        value = "1";
+        value = yes;
     } else if (value == NULL && row->flag.kind != FLAG_OPTIONAL_MS) {
         if (in->next == in->argc)
             return problem_set(p, AX_E_INVALID, "%s: needs a value (%s)", arg, row->flag.value);
         value = in->argv[in->next++];
     }
+    if (row->flag.kind == FLAG_HIDE || row->flag.kind == FLAG_URLS)
+        return store_hidden(row, given, value, p);
     ax_err err = flag_store(row, given, value, p);
     return err == AX_OK && row->flag.kind == FLAG_STOP ? AX_E_CLOSED : err;
 }

@@ -19,6 +19,12 @@ enum flag_kind {
     FLAG_OPTIONAL_MS,
     FLAG_LIST, /* struct flag_list; may be given several times */
     FLAG_STOP, /* bool; nothing behind it is read, as of --help */
+    /* the same as FLAG_TEXT, but a copy: what the command line shows is overwritten. FLAG_URLS:
+     * overwritten are user names and passwords only */
+    FLAG_HIDE,
+    FLAG_URLS,
+    FLAG_INBOX,   /* the same as FLAG_TEXT: with what inboxes may begin (base/text/subject.h) */
+    FLAG_INBOXES, /* several, with commas */
 };
 
 #define FLAG_LIST_MAX 64

@@ -17,9 +17,13 @@ enum options_for {
     FOR_EVERYWHERE = FOR_ALL | FOR_COMMAND,
 };
 
-/* The types of options, by kind. Text is borrowed from argv or environ; NULL: not given. */
+/* The types of options, by kind. Text lives as long as the process; NULL: not given. */
 typedef const char *options_TEXT;
 typedef const char *options_CHOICE;
+typedef const char *options_HIDE;
+typedef const char *options_URLS;
+typedef const char *options_INBOX;
+typedef const char *options_INBOXES;
 typedef int64_t options_INT;
 typedef int64_t options_MS;
 typedef bool options_BOOL;
@@ -27,20 +31,26 @@ typedef bool options_BOOL;
 /* X(field of struct options, flag, letter or 0, variable, kind, min, max, words, default, what the
  * value is called, programs, help). The first seven are read as the nats CLI reads them. */
 #define OPTIONS_TABLE(X)                                                                        \
-    X(server, "server", 's', "NATS_URL", TEXT, 0, 0, NULL, NULL, "URL", FOR_EVERYWHERE,         \
+    X(server, "server", 's', "NATS_URL", URLS, 0, 0, NULL, NULL, "URL", FOR_EVERYWHERE,         \
       "NATS server, several with commas (nats://127.0.0.1:4222)")                               \
     X(creds, "creds", 0, "NATS_CREDS", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,          \
       "credentials file")                                                                       \
-    X(user, "user", 0, "NATS_USER", TEXT, 0, 0, NULL, NULL, "NAME", FOR_EVERYWHERE,             \
+    X(user, "user", 0, "NATS_USER", HIDE, 0, 0, NULL, NULL, "NAME", FOR_EVERYWHERE,             \
       "user name, or token without password")                                                   \
-    X(password, "password", 0, "NATS_PASSWORD", TEXT, 0, 0, NULL, NULL, "TEXT", FOR_EVERYWHERE, \
-      "password; better in the environment, where ps does not show it")                         \
+    X(password, "password", 0, "NATS_PASSWORD", HIDE, 0, 0, NULL, NULL, "TEXT", FOR_EVERYWHERE, \
+      "password; better in a file")                                                             \
     X(ca, "tlsca", 0, "NATS_CA", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,                \
       "certificate authority of the server")                                                    \
     X(cert, "tlscert", 0, "NATS_CERT", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,          \
       "client certificate")                                                                     \
     X(key, "tlskey", 0, "NATS_KEY", TEXT, 0, 0, NULL, NULL, "FILE", FOR_EVERYWHERE,             \
       "key of the client certificate")                                                          \
+    X(password_file, "password-file", 0, "NATS_PASSWORD_FILE", TEXT, 0, 0, NULL, NULL, "FILE",  \
+      FOR_EVERYWHERE, "file with the password, or with a token when there is no user")          \
+    X(inbox_prefix, "inbox-prefix", 0, "AX_INBOX_PREFIX", INBOX, 0, 0, NULL, NULL, "PREFIX",    \
+      FOR_EVERYWHERE, "with what this program's inboxes begin (_INBOX)")                        \
+    X(reply_prefixes, "reply-prefixes", 0, "AX_REPLY_PREFIXES", INBOXES, 0, 0, NULL, NULL,      \
+      "PREFIXES", FOR_ALL, "prefixes of inboxes that are answered beside _INBOX")               \
     X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info", \
       "LEVEL", FOR_EVERYWHERE, "least level that is logged")                                    \
     X(http_bind, "http-bind", 0, "AX_HTTP_BIND", TEXT, 0, 0, NULL, "127.0.0.1", "ADDRESS",      \

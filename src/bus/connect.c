@@ -12,10 +12,22 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/secret.h"
+#include "base/text/url.h"
 #include "bus/wire.h"
+#include "task/inbox.h"
 
 #define CONNECT_WAIT_NS 10000000000LL
+#define DEFAULT_SERVER "nats://127.0.0.1:4222"
 #define SERVERS_MAX 32
+#define URL_TEXT_MAX 256 /* of a line or an error */
+
+/* A token in a file, which nats.c asks for each time that it connects. One for the process, as is
+ * its connection. */
+static struct {
+    const char *path;
+    char text[SECRET_MAX_BYTES + 1]; /* as last read: what counts while the file cannot be read */
+} token;
 
 ax_err connect_error(natsStatus s)
 {
@@ -150,9 +162,9 @@ static void on_disconnected(natsConnection *nc, void *closure)
 static void on_reconnected(natsConnection *nc, void *closure)
 {
     const struct wire_events *e = closure;
-    char url[512] = "";
+    char url[512] = "", shown[URL_TEXT_MAX];
     natsConnection_GetConnectedUrl(nc, url, sizeof(url));
-    log_info("reconnected to NATS", "url=%s", url);
+    log_info("reconnected to NATS", "url=%s", url_redact(url, shown, sizeof(shown)));
     if (e != NULL && e->reconnected != NULL)
         e->reconnected(e->arg);
 }
@@ -182,10 +194,43 @@ static natsStatus set_servers(natsOptions *opts, const char *list)
     return st;
 }
 
+static const char *on_token_wanted(void *closure)
+{
+    (void)closure;
+    struct problem p;
+    char fresh[SECRET_MAX_BYTES + 1], quoted[300];
+    if (secret_read(token.path, fresh, &p) == AX_OK)
+        strcpy(token.text, fresh);
+    else
+        log_warn("token not read again", "error=%s", log_quote(p.text, quoted, sizeof(quoted)));
+    explicit_bzero(fresh, sizeof(fresh));
+    return token.text;
+}
+
+/* nats.c takes a password once, so another one in the file counts from the next start. */
+static ax_err set_password_file(natsOptions *opts, const struct options *o, struct problem *p)
+{
+    char text[SECRET_MAX_BYTES + 1];
+    natsStatus s = NATS_NO_MEMORY;
+    ax_err err = secret_read(o->password_file, text, p);
+    if (err != AX_OK)
+        return err;
+    if (o->user != NULL) {
+        s = natsOptions_SetUserInfo(opts, o->user, text);
+    } else if ((token.path = secret_keep(o->password_file)) != NULL) {
+        strcpy(token.text, text);
+        s = natsOptions_SetTokenHandler(opts, on_token_wanted, NULL);
+    }
+    explicit_bzero(text, sizeof(text));
+    return s == NATS_OK ? AX_OK : problem_set(p, connect_error(s), "%s", natsStatus_GetText(s));
+}
+
 static natsStatus set_security(natsOptions *opts, const struct options *o)
 {
     natsStatus s = NATS_OK;
-    if (o->user != NULL && o->password != NULL)
+    if (o->password_file != NULL)
+        s = NATS_OK; /* set_password_file */
+    else if (o->user != NULL && o->password != NULL)
         s = natsOptions_SetUserInfo(opts, o->user, o->password);
     else if (o->user != NULL)
         s = natsOptions_SetToken(opts, o->user);
@@ -205,12 +250,14 @@ static natsStatus set_options(natsOptions *opts, const struct options *o,
                               const struct wire_events *events)
 {
     void *closure = (void *)events;
-    natsStatus s = set_servers(opts, o->server != NULL ? o->server : "nats://127.0.0.1:4222");
+    natsStatus s = set_servers(opts, o->server != NULL ? o->server : DEFAULT_SERVER);
 #define TRY(call)     \
     if (s == NATS_OK) \
     s = (call)
     TRY(set_security(opts, o));
     TRY(natsOptions_SetName(opts, name));
+    if (o->inbox_prefix != NULL)
+        TRY(natsOptions_SetCustomInboxPrefix(opts, o->inbox_prefix));
     TRY(natsOptions_SetTimeout(opts, 5000));
     TRY(natsOptions_SetMaxReconnect(opts, -1));
     TRY(natsOptions_SetReconnectWait(opts, 250));
@@ -231,20 +278,52 @@ static natsStatus set_options(natsOptions *opts, const struct options *o,
     return s;
 }
 
+/* "cannot connect to …": nats.c's own words begin with a place, "(conn.c:733): ". */
+static ax_err refused(natsStatus s, const char *server, struct problem *p)
+{
+    char more[URL_TEXT_MAX];
+    const char *text = natsStatus_GetText(s), *last = nats_GetLastError(NULL);
+    const char *place = last != NULL ? strstr(last, "): ") : NULL;
+    url_redact(place != NULL ? place + 3 : "", more, sizeof(more));
+    bool said = more[0] == '\0' || strcmp(more, text) == 0;
+    return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text,
+                       said ? "" : ": ", said ? "" : more);
+}
+
+static ax_err make_options(natsOptions **opts, const struct options *o,
+                           const struct connect_loop *loop, const char *name,
+                           const struct wire_events *events, const char *server, struct problem *p)
+{
+    char more[URL_TEXT_MAX];
+    natsStatus s = natsOptions_Create(opts);
+    if (s == NATS_OK && o->password_file != NULL) {
+        ax_err err = set_password_file(*opts, o, p);
+        if (err != AX_OK)
+            return err;
+    }
+    if (s == NATS_OK)
+        s = set_options(*opts, o, loop, name, events);
+    if (s == NATS_OK)
+        return AX_OK;
+    const char *last = nats_GetLastError(NULL);
+    return problem_set(p, connect_error(s), "connection options (server %s): %s", server,
+                       url_redact(last != NULL ? last : "", more, sizeof(more)));
+}
+
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p)
 {
     natsOptions *opts = NULL;
     natsConnection *nc = NULL;
-    const char *server = o->server != NULL ? o->server : "nats://127.0.0.1:4222";
+    natsStatus s;
+    char server[URL_TEXT_MAX];
+    url_redact(o->server != NULL ? o->server : DEFAULT_SERVER, server, sizeof(server));
     nats_Open(-1);
-    natsStatus s = natsOptions_Create(&opts);
-    if (s == NATS_OK)
-        s = set_options(opts, o, loop, name, events);
-    if (s != NATS_OK) {
+    inbox_use_prefix(o->inbox_prefix);
+    ax_err err = make_options(&opts, o, loop, name, events, server, p);
+    if (err != AX_OK) {
         natsOptions_Destroy(opts);
-        return problem_set(p, connect_error(s), "connection options (server %s): %s", server,
-                           nats_GetLastError(NULL));
+        return err;
     }
     /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the
      * server comes up. */
@@ -256,16 +335,10 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
         poll(NULL, 0, 250);
     }
     natsOptions_Destroy(opts);
-    if (s != NATS_OK) {
-        const char *text = natsStatus_GetText(s), *more = nats_GetLastError(NULL);
-        const char *place = more != NULL ? strstr(more, "): ") : NULL; /* "(conn.c:733): " */
-        more = place != NULL ? place + 3 : "";
-        bool said = more[0] == '\0' || strcmp(more, text) == 0;
-        return problem_set(p, connect_error(s), "cannot connect to %s: %s%s%s", server, text,
-                           said ? "" : ": ", said ? "" : more);
-    }
+    if (s != NATS_OK)
+        return refused(s, server, p);
     char version[32];
-    ax_err err = read_server_version(nc, version);
+    err = read_server_version(nc, version);
     if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {
         natsConnection_Destroy(nc);
         return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer",

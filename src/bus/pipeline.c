@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "bus/puback.h"
-#include "task/names.h"
+#include "task/inbox.h"
 
 #define TICK_MS 100
 #define ANSWER_WAIT_NS 3000000000LL  /* a publish without an answer: sent again after this */
@@ -39,7 +39,7 @@ struct slot {
 struct pipeline {
     struct wire *wire;
     struct loop *loop;
-    char prefix[40];
+    char prefix[INBOX_MAX + 1]; /* with the dot */
     size_t prefix_chars;
     struct slot *slots;
     int count, inflight;
@@ -49,6 +49,8 @@ struct pipeline {
     int64_t no_responders_ns; /* when to publish again because of that; 0: not waiting */
     int64_t no_responders_backoff_ns;
 };
+
+_Static_assert(PIPELINE_REPLY_MAX >= INBOX_MAX + 8 + 1 + 8 + 1, "slot and generation in hex");
 
 static void on_tick(void *arg);
 
@@ -266,9 +268,9 @@ ax_err pipeline_new(struct pipeline **out, struct wire *wire, struct loop *l, in
     p->no_responders_backoff_ns = BACKOFF_FIRST_NS;
     for (int i = max_inflight - 1; i >= 0; i--)
         LL_PREPEND(p->free, &p->slots[i]);
-    char id[TASK_ID_CHARS + 1], subject[48];
-    name_new_id(id);
-    p->prefix_chars = (size_t)snprintf(p->prefix, sizeof(p->prefix), "_INBOX.%.26s.", id);
+    char inbox[INBOX_MAX], subject[INBOX_MAX + 2];
+    inbox_new(inbox);
+    p->prefix_chars = (size_t)snprintf(p->prefix, sizeof(p->prefix), "%s.", inbox);
     snprintf(subject, sizeof(subject), "%s*", p->prefix);
     struct wire_sub *sub;
     ax_err err = wire_subscribe(wire, &sub, subject, NULL, on_message, p);

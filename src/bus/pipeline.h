@@ -41,7 +41,7 @@ ax_err pipeline_new(struct pipeline **out, struct wire *wire, struct loop *l, in
 
 /* The reply subject the next pipeline_publish will need in its message: build the message with it,
  * then publish at once. buf[PIPELINE_REPLY_MAX]. AX_E_BUSY when no slot is free. */
-#define PIPELINE_REPLY_MAX 64
+#define PIPELINE_REPLY_MAX 96
 ax_err pipeline_reserve(struct pipeline *p, char *buf);
 
 /* Gives the reserved slot back: the message could not be built. */

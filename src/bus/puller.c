@@ -8,7 +8,7 @@
 
 #include "base/saturate.h"
 #include "bus/wire.h"
-#include "task/names.h"
+#include "task/inbox.h"
 
 #define PULLS_MAX 16
 /* A pull that the server forgot is noticed this late at worst, without heartbeats. */
@@ -27,7 +27,7 @@ struct puller {
     struct wire *wire;
     struct loop *loop;
     struct puller_events events;
-    char inbox[48]; /* without the last token */
+    char inbox[INBOX_MAX + 1]; /* with the dot, without the last token */
     char api[192];
     struct pull pulls[PULLS_MAX];
     uint64_t next_id;
@@ -88,7 +88,7 @@ static void ask(struct puller *p)
     }
     if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 &&
         p->not_before_ns <= now) {
-        char reply[80], body[96];
+        char reply[INBOX_MAX + 18], body[96];
         uint64_t id = ++p->next_id;
         snprintf(reply, sizeof(reply), "%s%" PRIx64, p->inbox, id);
         int n = snprintf(body, sizeof(body), "{\"batch\":%d,\"expires\":%lld}", missing,
@@ -206,11 +206,10 @@ ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const 
     p->loop = l;
     p->events = *events;
     snprintf(p->api, sizeof(p->api), "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
-    char id[TASK_ID_CHARS + 1], subject[56], elected[192];
-    name_new_id(id);
+    char inbox[INBOX_MAX], subject[INBOX_MAX + 2], elected[192];
     snprintf(elected, sizeof(elected), "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream,
              consumer);
-    snprintf(p->inbox, sizeof(p->inbox), "_INBOX.%.30s.", id);
+    snprintf(p->inbox, sizeof(p->inbox), "%s.", inbox_new(inbox));
     snprintf(subject, sizeof(subject), "%s*", p->inbox);
     struct wire_sub *sub;
     ax_err err = wire_subscribe(wire, &sub, subject, NULL, on_message, p);

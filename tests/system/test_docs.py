@@ -111,7 +111,7 @@ def check_commands():
             failures.append(f"flag {flag} of {name} is not documented in docs/cli.md")
         same(f"flag that {name} does not take", common - takes, "docs/cli.md",
              re.findall(LONG, re.search(rf"`{name}` (?:takes )?all(?: of them)? but (.*?)(?:, `ax-|\.)", one_line(table))[1]))
-    variables = re.findall(r"\((NATS_[A-Z]+|AX_[A-Z_]+)[;)]", overview)
+    variables = re.findall(r"\((NATS_[A-Z_]+|AX_[A-Z_]+)[;)]", overview)
     same("variable", variables, "docs/cli.md, Common flags",
          [m for line in table.splitlines() if line.startswith("|") for m in re.findall(r"`((?:NATS|AX)_[A-Z_]+)`", line)])
     for code in re.findall(r"Exit codes: (.*)", overview)[0].split(", "):

@@ -4,19 +4,17 @@
 
 #include "base/clock.h"
 #include "bus/connect.h"
+#include "task/inbox.h"
 
 ax_err stats_query_ask(struct stats_query *q, natsConnection *nc, struct problem *p)
 {
-    natsInbox *inbox = NULL;
+    char inbox[INBOX_MAX];
     q->answers = json_array();
     if (q->answers == NULL)
         return problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
-    natsStatus s = natsInbox_Create(&inbox);
-    if (s == NATS_OK)
-        s = natsConnection_SubscribeSync(&q->sub, nc, inbox);
+    natsStatus s = natsConnection_SubscribeSync(&q->sub, nc, inbox_new(inbox));
     if (s == NATS_OK)
         s = natsConnection_PublishRequestString(nc, STATS_SUBJECT, inbox, "");
-    natsInbox_Destroy(inbox);
     return s == NATS_OK
                ? AX_OK
                : problem_set(p, connect_error(s), "%s: %s", STATS_SUBJECT, natsStatus_GetText(s));

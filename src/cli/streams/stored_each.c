@@ -8,6 +8,7 @@
 
 #include "bus/connect.h"
 #include "cli/streams/stored.h"
+#include "task/inbox.h"
 
 #define ANSWER_MS 5000
 
@@ -17,7 +18,7 @@ struct reading {
     natsConnection *nc;
     natsSubscription *sub;
     char subject[128]; /* of the requests */
-    char inbox[64];
+    char inbox[INBOX_MAX];
     const char *stream, *filter;
     int batch;
     stored_each_cb each;
@@ -83,18 +84,6 @@ static ax_err read_batch(struct reading *r, struct problem *p)
     return err;
 }
 
-static ax_err subscribe(struct reading *r)
-{
-    natsInbox *inbox = NULL;
-    natsStatus s = natsInbox_Create(&inbox);
-    if (s == NATS_OK) {
-        snprintf(r->inbox, sizeof(r->inbox), "%s", inbox);
-        s = natsConnection_SubscribeSync(&r->sub, r->nc, inbox);
-    }
-    natsInbox_Destroy(inbox);
-    return connect_error(s);
-}
-
 ax_err stored_each(natsConnection *nc, const char *stream, const char *filter, uint64_t from,
                    int batch, stored_each_cb each, void *arg, struct problem *p)
 {
@@ -107,7 +96,7 @@ ax_err stored_each(natsConnection *nc, const char *stream, const char *filter, u
                         .next = from > 0 ? from : 1,
                         .any = true};
     snprintf(r.subject, sizeof(r.subject), "$JS.API.DIRECT.GET.%s", stream);
-    ax_err err = subscribe(&r);
+    ax_err err = connect_error(natsConnection_SubscribeSync(&r.sub, nc, inbox_new(r.inbox)));
     if (err != AX_OK)
         problem_set(p, err, "%s: %s", stream, ax_err_text(err));
     while (err == AX_OK && r.any)

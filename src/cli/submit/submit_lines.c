@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cli/output.h"
 #include "cli/submit/input.h"
+#include "task/inbox.h"
 
 #define ANSWER_TIMEOUT_MS 5000
 #define KEYED_TRIES 12 /* one minute without an answer */
@@ -31,7 +32,7 @@ struct lines {
     struct input in;
     const struct submit_flags *flags;
     natsSubscription *answers;
-    char inbox[64];
+    char inbox[INBOX_MAX];
     struct entry *entries;
     int size, used;
     int64_t line;
@@ -71,7 +72,7 @@ static bool add_line(struct lines *l, char *text, size_t bytes)
         key = tab > text ? text : NULL;
         body = tab + 1;
     }
-    char reply[96];
+    char reply[INBOX_MAX + 24];
     snprintf(reply, sizeof(reply), "%s.%d.%u", l->inbox, slot, e->use);
     e->msg = submit_message(l->flags, key, body, bytes - (size_t)(body - text), reply);
     if (!e->msg)
@@ -230,15 +231,9 @@ static int run(struct lines *l)
 
 static natsStatus subscribe(struct lines *l)
 {
-    char wildcard[80];
-    natsInbox *inbox = NULL;
-    natsStatus s = natsInbox_Create(&inbox);
-    if (s != NATS_OK)
-        return s;
-    snprintf(l->inbox, sizeof(l->inbox), "%s", inbox);
-    snprintf(wildcard, sizeof(wildcard), "%s.>", inbox);
-    natsInbox_Destroy(inbox);
-    s = natsConnection_SubscribeSync(&l->answers, l->nc, wildcard);
+    char wildcard[INBOX_MAX + 2];
+    snprintf(wildcard, sizeof(wildcard), "%s.>", inbox_new(l->inbox));
+    natsStatus s = natsConnection_SubscribeSync(&l->answers, l->nc, wildcard);
     return s == NATS_OK ? natsSubscription_SetPendingLimits(l->answers, -1, -1) : s;
 }
 

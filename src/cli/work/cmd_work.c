@@ -45,18 +45,14 @@ static natsStatus subscribe_one(struct worker *w, int which, enum mail_kind kind
 
 static natsStatus subscribe(struct worker *w)
 {
-    char pulls[96], control[96], revoke[96];
-    natsInbox *inbox = NULL;
-    natsStatus s = natsInbox_Create(&inbox);
-    if (s != NATS_OK)
-        return s;
+    char inbox[INBOX_MAX], pulls[INBOX_MAX + 4], control[INBOX_MAX + 4], revoke[96];
+    inbox_new(inbox);
     snprintf(w->subs.pulls_inbox, sizeof(w->subs.pulls_inbox), "%s.p", inbox);
     snprintf(w->subs.control_inbox, sizeof(w->subs.control_inbox), "%s.c", inbox);
-    natsInbox_Destroy(inbox);
     snprintf(pulls, sizeof(pulls), "%s.*", w->subs.pulls_inbox);
     snprintf(control, sizeof(control), "%s.>", w->subs.control_inbox);
     snprintf(revoke, sizeof(revoke), "ax.revoke.%s.*", w->pool);
-    s = subscribe_one(w, WORKER_SUB_PULLS, MAIL_PULL, pulls);
+    natsStatus s = subscribe_one(w, WORKER_SUB_PULLS, MAIL_PULL, pulls);
     if (s == NATS_OK)
         s = subscribe_one(w, WORKER_SUB_CONTROL, MAIL_CONTROL, control);
     if (s == NATS_OK)

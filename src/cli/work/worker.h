@@ -13,6 +13,7 @@
 #include "cli/work/mailbox.h"
 #include "cli/work/pulls.h"
 #include "cli/work/reports.h"
+#include "task/inbox.h"
 
 /* How long a command that is to stop may take before it is killed. */
 #define WORKER_KILL_GRACE_MS 5000
@@ -27,7 +28,7 @@ enum {
 struct worker_subs {
     natsSubscription *list[WORKER_SUBS];
     struct mailbox_slot slots[WORKER_SUBS];
-    char pulls_inbox[80], control_inbox[80];
+    char pulls_inbox[INBOX_MAX + 2], control_inbox[INBOX_MAX + 2];
 };
 /* The stream and the consumer, as their INFO told. */
 struct worker_watch {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/options.h"
+#include "base/secret.h"
 
 static const char *const variables[] = {
 #define X(field, flag, letter, variable, ...) variable,
@@ -36,6 +37,7 @@ static ax_err parse(struct options *o, enum options_for who, bool stop, int *fir
 {
     int argc = 0;
     while (argv[argc]) {
+        argv[argc] = (char *)secret_keep(argv[argc]); /* secrets are overwritten */
         argc++;
     }
     last_argv = argv;
@@ -53,6 +55,9 @@ static void defaults(void **state)
     assert_null(o.creds);
     assert_null(o.user);
     assert_null(o.password);
+    assert_null(o.password_file);
+    assert_null(o.inbox_prefix);
+    assert_null(o.reply_prefixes);
     assert_null(o.ca);
     assert_null(o.cert);
     assert_null(o.key);
@@ -71,16 +76,25 @@ static void flags_and_environment_reach_their_fields(void **state)
     (void)state;
     static char *const cases[][3] = {
         /* flag, variable, value */
-        {"--server", "NATS_URL", "nats://h:1"}, {"--creds", "NATS_CREDS", "f.creds"},
-        {"--user", "NATS_USER", "joe"},         {"--password", "NATS_PASSWORD", "pw"},
-        {"--tlsca", "NATS_CA", "ca.pem"},       {"--tlscert", "NATS_CERT", "c.pem"},
-        {"--tlskey", "NATS_KEY", "k.pem"},      {"--log-level", "AX_LOG_LEVEL", "debug"},
+        {"--server", "NATS_URL", "nats://h:1"},
+        {"--creds", "NATS_CREDS", "f.creds"},
+        {"--user", "NATS_USER", "joe"},
+        {"--password", "NATS_PASSWORD", "pw"},
+        {"--tlsca", "NATS_CA", "ca.pem"},
+        {"--tlscert", "NATS_CERT", "c.pem"},
+        {"--tlskey", "NATS_KEY", "k.pem"},
+        {"--log-level", "AX_LOG_LEVEL", "debug"},
         {"--http-bind", "AX_HTTP_BIND", "::1"},
+        {"--password-file", "NATS_PASSWORD_FILE", "f"},
+        {"--inbox-prefix", "AX_INBOX_PREFIX", "_INBOX_x.y"},
+        {"--reply-prefixes", "AX_REPLY_PREFIXES", "_I,_J.k"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct options o;
-        const char **fields[] = {&o.server, &o.creds, &o.user,      &o.password, &o.ca,
-                                 &o.cert,   &o.key,   &o.log_level, &o.http_bind};
+        const char **fields[] = {&o.server,        &o.creds,        &o.user,
+                                 &o.password,      &o.ca,           &o.cert,
+                                 &o.key,           &o.log_level,    &o.http_bind,
+                                 &o.password_file, &o.inbox_prefix, &o.reply_prefixes};
         int first;
         assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, cases[i][0], cases[i][2]), AX_OK);
         assert_string_equal(*fields[i], cases[i][2]);
@@ -167,7 +181,7 @@ static void every_row_is_read_from_both(void **state)
         /* the same but for where text stands */
         const void *here = f->target,
                    *there = (char *)&other + ((char *)f->target - (char *)&given);
-        if (f->kind == FLAG_TEXT || f->kind == FLAG_CHOICE)
+        if (f->kind == FLAG_TEXT || f->kind == FLAG_CHOICE || f->kind >= FLAG_HIDE)
             assert_string_equal(*(const char *const *)here, text);
         else if (f->kind == FLAG_BOOL)
             assert_int_equal(*(const bool *)here, *(const bool *)there);
@@ -234,6 +248,10 @@ static void bad_values_name_flag_value_and_range(void **state)
         {"--log-level", "loud", "\"loud\"", "error|warn|info|debug"},
         {"--log-level", "inf", "\"inf\"", "error|warn|info|debug"},
         {"--server", "", "--server", "empty"},
+        {"--inbox-prefix", "$JS.API", "\"$JS.API\"", "1 to 48 characters"},
+        {"--inbox-prefix", "a,b.", "\"a,b.\"", "no wildcards"},
+        {"--reply-prefixes", "_INBOX_a,ax.queue", "\"_INBOX_a,ax.queue\"", "with commas"},
+        {"--reply-prefixes", "_INBOX_a,", "\"_INBOX_a,\"", "each of 1 to 48 characters"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct options o;
@@ -251,6 +269,37 @@ static void bad_values_name_flag_value_and_range(void **state)
     setenv("AX_REPLICAS", "4", 1);
     assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "AX_REPLICAS: \"4\""));
+}
+
+static void secrets_leave_the_command_line(void **state)
+{
+    (void)state;
+    struct options o;
+    int first;
+    char name[] = "ax", server[] = "--server=nats://joe:s3cret@h:1,tls://t0ken@[::1]:2",
+         user[] = "--user", joe[] = "joe", password[] = "--password", pw[] = "pa:ss@wd",
+         file[] = "--password-file=f";
+    char *argv[] = {name, server, user, joe, password, pw, file, NULL};
+    assert_int_equal(options_parse(&o, FOR_INGRESS, 7, argv, false, &first, NULL), AX_OK);
+    assert_string_equal(o.server, "nats://joe:s3cret@h:1,tls://t0ken@[::1]:2");
+    assert_string_equal(o.user, "joe");
+    assert_string_equal(o.password, "pa:ss@wd");
+    assert_string_equal(o.password_file, "f");
+    assert_string_equal(server, "--server=nats://xxxxxxxxxx@h:1,tls://xxxxx@[::1]:2");
+    assert_string_equal(joe, "xxx");
+    assert_string_equal(pw, "xxxxxxxx");
+    assert_string_equal(file, "--password-file=f");
+}
+
+static void a_mistyped_secret_is_not_repeated(void **state)
+{
+    (void)state;
+    struct options o;
+    struct problem p = {0};
+    int first;
+    assert_int_equal(PARSE(&o, FOR_INGRESS, &first, &p, "--pasword=s3cret"), AX_E_INVALID);
+    assert_non_null(strstr(p.text, "--pasword: no such flag"));
+    assert_null(strstr(p.text, "s3cret"));
 }
 
 static void unknown_flags_and_missing_values(void **state)
@@ -341,6 +390,8 @@ int main(void)
         TEST(flag_wins_over_environment_wins_over_default),
         TEST(switch_in_the_environment),
         TEST(bad_values_name_flag_value_and_range),
+        TEST(secrets_leave_the_command_line),
+        TEST(a_mistyped_secret_is_not_repeated),
         TEST(unknown_flags_and_missing_values),
         TEST(arguments_are_left),
         TEST(help_and_version),
