@@ -20,6 +20,8 @@ struct cli;
       "List, add, tune or pause pools")                                                         \
     X(dead, "ls [POOL] | show ID | retry ID|--all | drop ID|--all",                             \
       "Look at dead letters, bring back or drop them")                                          \
+    X(access, "--team NAME:pools=… [FLAGS]",                                                    \
+      "Print the accounts, users and permissions for nats-server")                              \
     X(doctor, "[--json]", "Say what is wrong and what to turn")
 
 #define X(name, arguments, summary) \

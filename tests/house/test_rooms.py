@@ -28,6 +28,7 @@ ALLOWED = {
     "cli": {"cli/streams"},
     "cli/streams": {"cli"},
     "cli/submit": {"cli", "cli/streams"},
+    "cli/access": {"cli"},
     "cli/up": {"cli", "cli/streams"},
     "cli/work": {"cli", "cli/streams"},
     "cli/doctor": {"cli", "cli/streams"},

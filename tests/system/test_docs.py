@@ -279,6 +279,8 @@ def check_streams():
         r"\bAX_[A-Z0-9_]+\b", sources("src/**/*.[ch]", "scripts/**", "CMakeLists.txt", "Makefile", "tests/system/*.py")))
     for page, text in docs.items():
         for name in set(re.findall(r"\b(?:KV_)?AX_[A-Z0-9_]+\b", text)) - known:
+            if name.startswith("AX_PASSWORD_") and '"AX_PASSWORD_"' in sources("src/cli/access/*.c"):
+                continue  # of a user that ax access makes up
             failures.append(f"{page}: {name} is neither a stream nor a variable")
     stages = set(re.findall(r'"(?:\$KV\.)?(ax\.[a-z]+)[.%"]', sources("src/**/*.[ch]", "streams/*.json"))) - {
         "ax.rank", "ax.on", "ax.max", "ax.v", "ax.lock"}

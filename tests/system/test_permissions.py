@@ -18,8 +18,8 @@ def documented():
     with open(os.path.join(ROOT, "docs", "operating.md")) as f:
         section = f.read().split("## Permissions")[1]
     block = re.search(r"^    authorization \{.*?^    \}", section, re.M | re.S)[0]
-    assert re.findall(r"user: (\w+)", block) == list(ROLES), block
-    return re.sub(r'user: (\w+), password: "…"', r'user: \1, password: "\1"', block) + "\n"
+    assert re.findall(r'user: "(\w+)"', block) == list(ROLES), block
+    return re.sub(r'user: "(\w+)", password: \$\w+', r'user: "\1", password: "\1"', block) + "\n"
 
 
 def prepare(ax):
