@@ -46,6 +46,7 @@ ax_err stream_info_read(const json_t *answer, struct stream_info *out)
     out->bytes = (uint64_t)api_integer(state, "bytes", 0);
     out->first_seq = (uint64_t)api_integer(state, "first_seq", 0);
     out->last_seq = (uint64_t)api_integer(state, "last_seq", 0);
+    out->consumers = api_integer(state, "consumer_count", 0);
     return state != NULL && out->name != NULL ? AX_OK : AX_E_PROTOCOL;
 }
 

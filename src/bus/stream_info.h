@@ -22,6 +22,7 @@ struct stream_info {
     int64_t created_ns; /* tells a stream from another of the same name; 0: not told */
     int64_t ts_ns;      /* the server's time of the answer; 0: not told */
     uint64_t messages, bytes, first_seq, last_seq;
+    int64_t consumers;
     int64_t max_msgs, max_bytes; /* -1: unlimited */
     int64_t max_age_ns;          /* 0: none */
     /* Metadata, as the operator wrote it; NULL: not there. */

@@ -16,7 +16,7 @@
 #include "cli/table.h"
 
 #define STATS_WAIT_MS 1000
-#define ADVICE_MAX 2
+#define ADVICE_MAX 3
 #define CELL_CHARS 32
 
 struct listing {
@@ -27,9 +27,12 @@ struct listing {
     struct stats_pool *stats;
 };
 
-static int advise(const char *pool, const struct stats_pool *s, struct advice list[ADVICE_MAX])
+static int advise(const struct pool_entry *entry, const struct stats_pool *s,
+                  struct advice list[ADVICE_MAX])
 {
+    const char *pool = entry->name;
     int n = 0;
+    n += advice_settings(pool, entry->json, &list[n]);
     n += advice_ack_wait(pool, s, &list[n]);
     n += advice_late_acks(pool, s, &list[n]);
     return n;
@@ -43,11 +46,11 @@ static json_t *known(double value)
     return value < 0 ? json_null() : json_real(value);
 }
 
-static json_t *advice_json(const char *pool, const struct stats_pool *s)
+static json_t *advice_json(const struct pool_entry *entry, const struct stats_pool *s)
 {
     struct advice list[ADVICE_MAX];
     json_t *all = json_array();
-    int n = advise(pool, s, list);
+    int n = advise(entry, s, list);
     for (int i = 0; i < n; i++) {
         json_array_append_new(all,
                               json_pack("{s:s,s:s}", "text", list[i].text, "turn", list[i].fix));
@@ -56,14 +59,14 @@ static json_t *advice_json(const char *pool, const struct stats_pool *s)
 }
 
 /* What its leader told of the pool; null where none did. */
-static void add_stats(json_t *o, const char *pool, const struct stats_pool *s)
+static void add_stats(json_t *o, const struct pool_entry *entry, const struct stats_pool *s)
 {
     json_object_set_new(o, "pending", s->answered ? json_integer(s->pending) : json_null());
     json_object_set_new(o, "busy", known(s->busy));
     json_object_set_new(o, "run_p50_ms", known(s->run.p50_ms));
     json_object_set_new(o, "run_p99_ms", known(s->run.p99_ms));
     json_object_set_new(o, "silence_p99_ms", known(s->silence.p99_ms));
-    json_object_set_new(o, "advice", advice_json(pool, s));
+    json_object_set_new(o, "advice", advice_json(entry, s));
 }
 
 static json_t *counts_json(const struct pool_counts *n, const struct priorities *ps)
@@ -88,7 +91,7 @@ static json_t *pool_json(const struct listing *l, int i)
     json_t *o = counts_json(&l->counts[i], &l->priorities);
     json_object_set_new(o, "pool", json_string(pool->name));
     json_object_set_new(o, "settings", settings != NULL ? settings : json_null());
-    add_stats(o, pool->name, &l->stats[i]);
+    add_stats(o, pool, &l->stats[i]);
     return o;
 }
 
@@ -184,7 +187,7 @@ static void print_text(const struct listing *l)
     for (int i = 0; i < l->pools.count; i++) {
         struct advice list[ADVICE_MAX];
         const char *name = l->pools.list[i].name;
-        int n = advise(name, &l->stats[i], list);
+        int n = advise(&l->pools.list[i], &l->stats[i], list);
         for (int k = 0; k < n; k++)
             printf("warning: pool %s: %s → %s\n", name, list[k].text, list[k].fix);
     }

@@ -12,8 +12,6 @@
 #include "dispatch/pool/tend.h"
 #include "task/peer/instance.h"
 
-#define POOLS_LOOK_MS 100
-#define POOLS_LOOK_AGAIN_MS 1000
 #define PIPELINE_SLOTS 16384
 #define TICK_MS 1000
 
@@ -28,11 +26,7 @@ double dispatch_random(struct dispatch *d)
 
 struct pool *dispatch_pool(struct dispatch *d, const char *name)
 {
-    for (struct pool *p = d->pools; p != NULL; p = p->next) {
-        if (strcmp(p->name, name) == 0)
-            return p;
-    }
-    return NULL;
+    return pool_table_find(d, name);
 }
 
 void dispatch_set_epoch(struct dispatch *d, int64_t created_ns)
@@ -42,89 +36,8 @@ void dispatch_set_epoch(struct dispatch *d, int64_t created_ns)
     if (before == 0 || before == created_ns)
         return;
     log_warn("AX_WORK was recreated: what was in it is handed off again", NULL);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         pool_work_recreated(p);
-}
-
-/* ---- pool settings ---- */
-
-void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg)
-{
-    const char *name = subject + strlen(POOLS_PREFIX);
-    const char *op = NULL;
-    struct settings s;
-    ax_err err = AX_OK;
-    struct problem p;
-    char buf[400];
-    if (strncmp(subject, POOLS_PREFIX, strlen(POOLS_PREFIX)) != 0 || !name_is_valid(name))
-        return;
-    if (natsMsgHeader_Get(msg, "KV-Operation", &op) == NATS_OK && op != NULL) {
-        log_info("pool settings removed, defaults from now on", "pool=%s", name);
-        settings_default(&s);
-    } else if ((err = settings_parse(&s, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
-                                     &p)) == AX_E_NOMEM) {
-        log_error("out of memory for pool settings, reading them again", "pool=%s", name);
-        dispatch_look_pools(d);
-        return;
-    } else if (err != AX_OK) {
-        log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name,
-                  log_quote(p.text, buf, sizeof(buf)));
-        if (dispatch_pool(d, name) != NULL)
-            return;
-        settings_default(&s);
-    }
-    struct pool *pool = dispatch_pool(d, name);
-    if (pool == NULL) {
-        pool = pool_new(d, name);
-        if (pool == NULL)
-            memory_fatal("a pool"); /* its tasks would wait for ever */
-        pool->next = d->pools;
-        d->pools = pool;
-        if (provisioner_add_pool(d->provisioner, name) != AX_OK)
-            memory_fatal("a pool");
-        assignment_kick(d);
-    }
-    pool_set_settings(pool, &s);
-}
-
-static void on_pool_value(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
-                          natsMsg *msg)
-{
-    (void)seq;
-    struct dispatch *d = arg;
-    clock_learn(&d->clock, time_ns);
-    dispatch_pool_value(d, subject, msg);
-}
-
-static void on_pools_end(void *arg, ax_err err, uint64_t last_seq)
-{
-    (void)last_seq;
-    struct dispatch *d = arg;
-    if (err == AX_OK)
-        dispatch_kick(d);
-}
-
-static void read_pools(struct dispatch *d)
-{
-    struct reader_events events = {on_pool_value, on_pools_end, d};
-    if (reader_start(NULL, d->pipeline, d->loop, STREAM_POOLS, POOLS_PREFIX ">", 1, &events) !=
-        AX_OK)
-        dispatch_look_pools(d);
-}
-
-static void on_pools_timer(void *arg)
-{
-    struct dispatch *d = arg;
-    read_pools(d);
-    /* Twice, for a server that takes its time. */
-    if (--d->pools_reread.left > 0)
-        loop_timer_start(d->loop, &d->pools_reread.timer, POOLS_LOOK_AGAIN_MS, on_pools_timer, d);
-}
-
-void dispatch_look_pools(struct dispatch *d)
-{
-    d->pools_reread.left = 2;
-    loop_timer_start(d->loop, &d->pools_reread.timer, POOLS_LOOK_MS, on_pools_timer, d);
 }
 
 /* ---- running ---- */
@@ -132,11 +45,15 @@ void dispatch_look_pools(struct dispatch *d)
 static void on_tick(void *arg)
 {
     struct dispatch *d = arg;
-    bool ready = catch_up_done(d) > 0 && d->priorities.count > 0 && d->assignment.started;
-    for (struct pool *p = d->pools; p != NULL; p = p->next) {
+    bool ready = catch_up_done(d) > 0 && d->priorities.count > 0 && d->assignment.started &&
+                 d->table.read;
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next) {
         tend_pool(p);
-        ready = ready && (p->lead.ready || pool_is_led_elsewhere(p));
+        /* One pool whose consumers cannot be made does not make the others unready. */
+        bool failed = p->consumer.why_failed[0] != '\0';
+        ready = ready && (p->lead.ready || failed || pool_is_led_elsewhere(p));
     }
+    pool_table_count(d);
     atomic_store(&d->is_ready, ready);
     done_view_tick(&d->done, &d->clock, loop_now_ns(d->loop));
     loop_timer_start(d->loop, &d->tick, ready ? TICK_MS : TICK_MS / 20, on_tick, d);
@@ -147,7 +64,7 @@ static void on_wake(void *arg)
 {
     struct dispatch *d = arg;
     int64_t now = loop_now_ns(d->loop);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         leadership_check(&p->leadership, now);
 }
 
@@ -158,10 +75,10 @@ static void on_reconnected(void *arg)
     if (d->provisioner != NULL) { /* otherwise the start is still under way */
         on_wake(d);               /* what is not led any more is not sent */
         pipeline_reconnected(d->pipeline);
-        for (struct pool *p = d->pools; p != NULL; p = p->next)
+        for (struct pool *p = d->table.pools; p != NULL; p = p->next)
             pool_reconnected(p);
-        read_pools(d); /* changes made while we did not listen */
-        dispatch_kick(d);
+        pool_table_read(d); /* changes made while we did not listen */
+        provisioner_look_again(d->provisioner);
     }
     loop_leave(d->loop);
 }
@@ -171,6 +88,11 @@ static void on_reconnected(void *arg)
 void dispatch_kick(struct dispatch *d)
 {
     provisioner_kick(d->provisioner);
+}
+
+void dispatch_kick_pool(struct dispatch *d, const struct pool *p)
+{
+    provisioner_kick_pool(d->provisioner, p->name);
 }
 
 static void on_priorities(void *arg, const struct priorities *ps)
@@ -187,8 +109,17 @@ static void on_work_created(void *arg, int64_t created_ns)
 static void on_pool_provisioned(void *arg, const char *name, const struct priorities *ps)
 {
     struct pool *pool = dispatch_pool(arg, name);
+    if (pool == NULL)
+        return; /* removed meanwhile */
     pool_set_priorities(pool, ps);
     pool_set_provisioned(pool);
+}
+
+static void on_pool_failed(void *arg, const char *name, const struct problem *p)
+{
+    struct pool *pool = dispatch_pool(arg, name);
+    if (pool != NULL)
+        work_consumer_failed(pool, p);
 }
 
 static ax_err start_provisioner(struct dispatch *d)
@@ -199,6 +130,7 @@ static ax_err start_provisioner(struct dispatch *d)
         .priorities = on_priorities,
         .work_created = on_work_created,
         .pool = on_pool_provisioned,
+        .pool_failed = on_pool_failed,
         .arg = d,
     };
     return provisioner_start(&d->provisioner, d->wire, d->pipeline, &config);
@@ -209,9 +141,7 @@ static ax_err start_provisioner(struct dispatch *d)
 static void begin(struct dispatch *d)
 {
     catch_up_begin(d);
-    read_pools(d);
-    /* one that was published just before we listened may not have been stored when we read */
-    dispatch_look_pools(d);
+    pool_table_start(d);
     assignment_start(d);
     on_tick(d);
 }

@@ -17,13 +17,8 @@
 #include "dispatch/lead/catch_up.h"
 #include "dispatch/lead/done_view.h"
 #include "dispatch/pool/pool.h"
+#include "dispatch/pool_table.h"
 #include "task/peer/instance.h"
-
-/* Reading AX_POOLS once more: see dispatch_look_pools. */
-struct pools_reread {
-    struct loop_timer timer;
-    int left; /* readings still to come */
-};
 
 struct dispatch {
     const struct options *options;
@@ -40,9 +35,8 @@ struct dispatch {
     struct priorities priorities;
     int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */
     struct provisioner *provisioner;
-    struct pool *pools;
+    struct pool_table table;
     struct loop_timer tick;
-    struct pools_reread pools_reread;
     atomic_bool is_ready; /* for /readyz */
 };
 
@@ -51,16 +45,14 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
 /* Closes the connection. The loop has returned for good. */
 void dispatch_stop(struct dispatch *d);
 
+/* NULL: no pool of that name. */
 struct pool *dispatch_pool(struct dispatch *d, const char *name);
-/* A value of the bucket AX_POOLS (message borrowed): new or changed settings; makes the pool when
- * it is new. */
-void dispatch_pool_value(struct dispatch *d, const char *subject, natsMsg *msg);
-/* Reads the bucket a moment later: what was just heard may be on its way into it, or refused. */
-void dispatch_look_pools(struct dispatch *d);
 /* AX_WORK's creation time as just read: a change means that it was recreated. */
 void dispatch_set_epoch(struct dispatch *d, int64_t created_ns);
 /* Something is missing or has changed: the provisioner looks soon. */
 void dispatch_kick(struct dispatch *d);
+/* The same of this pool. */
+void dispatch_kick_pool(struct dispatch *d, const struct pool *p);
 /* Uniform in [0,1). */
 double dispatch_random(struct dispatch *d);
 

@@ -75,15 +75,7 @@ static void on_pause(void *arg, natsMsg *msg)
 
 static void on_settings(void *arg, natsMsg *msg)
 {
-    struct dispatch *d = arg;
-    const char *subject = natsMsg_GetSubject(msg), *expected = NULL;
-    bool conditional = natsMsgHeader_Get(msg, HDR_EXPECT_SUBJECT_SEQ, &expected) == NATS_OK;
-    /* A conditional publish is heard whether the bucket takes it or not (adding a pool that is
-     * there): look. */
-    if (conditional)
-        dispatch_look_pools(d);
-    if (!conditional || dispatch_pool(d, subject + strlen(POOLS_PREFIX)) == NULL)
-        dispatch_pool_value(d, subject, msg);
+    pool_table_observe(arg, msg);
     natsMsg_Destroy(msg);
 }
 
@@ -100,7 +92,7 @@ static void on_refused(void *arg, natsMsg *msg)
     char priority[NAME_MAX_CHARS + 1], pool[NAME_MAX_CHARS + 1];
     if (congestion_parse_subject(natsMsg_GetSubject(msg), CONGESTION_REFUSED_PREFIX, priority,
                                  pool)) {
-        for (struct pool *p = d->pools; p != NULL; p = p->next)
+        for (struct pool *p = d->table.pools; p != NULL; p = p->next)
             occupancy_on_refused(p, priority);
     }
     natsMsg_Destroy(msg);

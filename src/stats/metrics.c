@@ -83,6 +83,27 @@ static struct metric *add(size_t at, enum metric_kind kind, const char *name, co
     return m;
 }
 
+static bool has_label(const char *labels, const char *label)
+{
+    size_t n = strlen(label);
+    for (const char *at = labels; (at = strstr(at, label)) != NULL; at += n) {
+        bool begins = at == labels || at[-1] == ',';
+        if (begins && (at[n] == '\0' || at[n] == ','))
+            return true;
+    }
+    return false;
+}
+
+void metrics_hide_labelled(const char *label, bool hidden)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++) {
+        if (has_label(all[i]->labels, label))
+            metric_hide(all[i], hidden);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* The text as it grows. Numbers are written without printf where they can be: a scrape of a hundred
  * pools is eight thousand lines. */
 struct text {

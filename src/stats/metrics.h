@@ -49,6 +49,8 @@ static inline void metric_hide(struct metric *m, bool hidden)
 {
     atomic_store_explicit(&m->hidden, hidden, memory_order_relaxed);
 }
+/* metric_hide for every metric that has this label among its own: pool="email". */
+void metrics_hide_labelled(const char *label, bool hidden);
 static inline int64_t metric_value(struct metric *m)
 {
     return atomic_load_explicit(&m->value, memory_order_relaxed);

@@ -16,7 +16,7 @@
 #include "bus/wire.h"
 
 /* Kinds of fields, and the value of one that is not known. */
-#define STATS_TEXT_BYTES 80
+#define STATS_TEXT_BYTES 160
 #define STATS_DECLARE_TEXT(name) char name[STATS_TEXT_BYTES]; /* "" */
 #define STATS_DECLARE_FLAG(name) bool name;                   /* false */
 #define STATS_DECLARE_WHOLE(name) int64_t name;               /* 0 */
@@ -92,7 +92,8 @@ struct stats_durations {
     X(rate_now, REAL)         \
     X(tokens, COUNT)          \
     X(ack_wait_ms, COUNT)     \
-    X(inflight_limit, COUNT)
+    X(inflight_limit, COUNT)  \
+    X(unprovisioned, TEXT)
 /* Objects in it: X(name, type). Left out when the leader has no history. */
 #define STATS_POOL_PARTS(X)      \
     X(run, stats_durations)      \

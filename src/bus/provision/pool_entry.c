@@ -39,6 +39,12 @@ bool pool_entry_is_removal(natsMsg *msg)
     return has_header(msg, "Nats-Marker-Reason");
 }
 
+bool pool_entry_is_purge(natsMsg *msg)
+{
+    const char *value = NULL;
+    return natsMsgHeader_Get(msg, "KV-Operation", &value) == NATS_OK && strcmp(value, "PURGE") == 0;
+}
+
 bool pool_entry_is_conditional(natsMsg *msg)
 {
     return has_header(msg, HDR_EXPECT_SUBJECT_SEQ);

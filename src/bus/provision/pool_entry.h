@@ -21,6 +21,9 @@ ax_err pool_entry_add(struct pipeline *p, const char *pool, pool_entry_cb cb, vo
 
 /* msg is no entry but the marker of one that was removed. msg: borrowed. */
 bool pool_entry_is_removal(natsMsg *msg);
+/* The same, and its former values are removed as well (`nats kv purge`): the pool is to go even
+ * when it has tasks. */
+bool pool_entry_is_purge(natsMsg *msg);
 
 /* msg was published on a condition. Everybody who subscribes to the bucket receives it, whether the
  * bucket takes it or refuses it: only what is stored tells. msg: borrowed. */

@@ -76,6 +76,7 @@ static const char *read_priority(const struct stream_info *info, struct priority
     pr->spill = info->on_full != NULL && strcmp(info->on_full, "spill") == 0;
     pr->max_msgs = info->max_msgs > 0 ? info->max_msgs : -1;
     pr->messages = info->messages;
+    pr->consumers = info->consumers;
     return NULL;
 }
 

@@ -21,6 +21,7 @@ struct priority {
     double group_share;
     int64_t max_msgs;  /* as the server has it now; -1 unlimited */
     uint64_t messages; /* at the time of reading */
+    int64_t consumers; /* the same */
 };
 
 struct priorities {

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "base/log.h"
 #include "bus/provision/asker.h"
 #include "bus/provision/consumers.h"
+#include "bus/provision/pool_watch.h"
 #include "bus/provision/streams.h"
 #include "bus/stream_info.h"
 
@@ -15,10 +15,8 @@
 #define ROUND_AFTER_TROUBLE_MS 1000
 #define CALM_MS 100 /* between two rounds: advisories come in flocks, our own doing among them */
 
-struct pool_name {
-    char name[NAME_MAX_CHARS + 1];
-    struct pool_name *next;
-};
+#define DELETED_PREFIX "$JS.EVENT.ADVISORY.CONSUMER.DELETED."
+#define STREAM_PREFIX "$JS.EVENT.ADVISORY.STREAM."
 
 struct provisioner {
     struct loop *loop;
@@ -27,14 +25,14 @@ struct provisioner {
     struct streams streams;
     struct streams_short replicas;
     struct priorities_reading reading;
-    struct pool_name *pools;
+    struct pool_watch watch;
     struct loop_timer timer; /* of the next round */
     int64_t ended_ns;        /* monotonic: end of the last round; 0: none yet */
     bool running, kicked, stopped;
     bool created;    /* a stream, in this round */
     bool has_warned; /* of replicas */
-    int pending;     /* answers or pools that the current step waits for */
-    int64_t work_created_ns;
+    int pending;     /* answers that the current step waits for */
+    int64_t work_created_ns, work_consumers;
     struct problem problem;                            /* the first of this round */
     char trouble[sizeof(((struct problem *)0)->text)]; /* of the last round; "": none */
 };
@@ -79,42 +77,6 @@ static void fail(struct provisioner *p, const struct problem *problem)
         p->problem = *problem;
 }
 
-/* ---- the pools' consumers ---- */
-
-static void on_changed(void *arg, const char *line)
-{
-    char text[300];
-    (void)arg;
-    log_info("consumer set up", "what=%s", log_quote(line, text, sizeof(text)));
-}
-
-static void on_pool(void *arg, const char *pool, const struct problem *problem)
-{
-    struct provisioner *p = arg;
-    char text[400];
-    if (problem->err != AX_OK) {
-        log_warn("pool not provisioned", "pool=%s error=%s", pool,
-                 log_quote(problem->text, text, sizeof(text)));
-    } else if (p->config.pool != NULL) {
-        p->config.pool(p->config.arg, pool, &p->reading.found);
-    }
-    if (--p->pending == 0)
-        end(p);
-}
-
-static void ensure_pools(struct provisioner *p)
-{
-    const struct consumers_events events = {.changed = on_changed, .done = on_pool, .arg = p};
-    struct pool_name *pool;
-    p->pending = 1;
-    LL_FOREACH(p->pools, pool) {
-        p->pending++;
-        consumers_ensure_pool(&p->asker, &p->reading.found, pool->name, &events);
-    }
-    if (--p->pending == 0)
-        end(p);
-}
-
 /* ---- streams with fewer replicas ---- */
 
 static void on_short(void *arg, const char *stream, int replicas)
@@ -128,7 +90,7 @@ static void on_shorts(void *arg, const struct problem *problem)
 {
     struct provisioner *p = arg;
     p->has_warned = problem->err == AX_OK;
-    ensure_pools(p);
+    end(p);
 }
 
 static void find_short(struct provisioner *p)
@@ -150,10 +112,11 @@ static void tell(struct provisioner *p)
         c->priorities(c->arg, &p->reading.found);
     if (c->work_created != NULL)
         c->work_created(c->arg, p->work_created_ns);
+    pool_watch_priorities(&p->watch, &p->reading.found, p->work_consumers);
     if (c->warns_of_replicas && !p->has_warned)
         find_short(p);
     else
-        ensure_pools(p);
+        end(p);
 }
 
 static void on_feeders(void *arg, const char *pool, const struct problem *problem)
@@ -192,6 +155,7 @@ static void on_work_info(void *arg, const struct api_answer *a)
     struct provisioner *p = arg;
     struct problem problem = {0};
     p->work_created_ns = api_time_ns(a->root, "created");
+    p->work_consumers = api_integer(json_object_get(a->root, "state"), "consumer_count", -1);
     if (p->work_created_ns == 0)
         problem_set(&problem, AX_E_NOT_FOUND, "no AX_WORK");
     fail(p, &problem);
@@ -244,28 +208,74 @@ void provisioner_kick(struct provisioner *p)
     schedule(p, calm_ns > 0 ? (calm_ns + 999999) / 1000000 : 0);
 }
 
-ax_err provisioner_add_pool(struct provisioner *p, const char *name)
+void provisioner_look_again(struct provisioner *p)
 {
-    struct pool_name *pool = calloc(1, sizeof(*pool));
-    if (pool == NULL)
-        return AX_E_NOMEM;
-    snprintf(pool->name, sizeof(pool->name), "%s", name);
-    LL_PREPEND(p->pools, pool);
+    if (p == NULL)
+        return;
+    pool_watch_mark_all(&p->watch);
     provisioner_kick(p);
-    return AX_OK;
 }
 
-static void on_advisory(void *arg, natsMsg *msg)
+ax_err provisioner_add_pool(struct provisioner *p, const char *name)
 {
-    provisioner_kick(arg);
+    return pool_watch_add(&p->watch, name);
+}
+
+void provisioner_remove_pool(struct provisioner *p, const char *name)
+{
+    pool_watch_remove(&p->watch, name);
+}
+
+void provisioner_kick_pool(struct provisioner *p, const char *name)
+{
+    pool_watch_mark(&p->watch, name);
+    provisioner_kick(p);
+}
+
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return strlen(word) == n && strncmp(text, word, n) == 0;
+}
+
+/* $JS.EVENT.ADVISORY.STREAM.<what>.<stream>. A stream that was made, changed or deleted may have
+ * lost its consumers; one that has a leader again has kept them. */
+static void on_stream_advisory(void *arg, natsMsg *msg)
+{
+    struct provisioner *p = arg;
+    const char *what = natsMsg_GetSubject(msg) + strlen(STREAM_PREFIX);
+    const char *dot = strchr(what, '.');
+    size_t n = dot != NULL ? (size_t)(dot - what) : 0;
+    if (is_word(what, n, "CREATED") || is_word(what, n, "DELETED") || is_word(what, n, "UPDATED") ||
+        is_word(what, n, "RESTORE_COMPLETE"))
+        pool_watch_mark_stream(&p->watch, dot + 1);
+    else
+        pool_watch_mark_failed(&p->watch);
+    provisioner_kick(p);
     natsMsg_Destroy(msg);
+}
+
+/* $JS.EVENT.ADVISORY.CONSUMER.DELETED.<stream>.<consumer>: one of a pool, or of the feeders. */
+static void on_consumer_deleted(void *arg, natsMsg *msg)
+{
+    struct provisioner *p = arg;
+    const char *dot = strrchr(natsMsg_GetSubject(msg), '.');
+    pool_watch_mark(&p->watch, dot + 1);
+    if (p->config.feeders)
+        provisioner_kick(p);
+    natsMsg_Destroy(msg);
+}
+
+static ax_err listen(struct provisioner *p, struct wire *w)
+{
+    ax_err err = wire_subscribe(w, NULL, STREAM_PREFIX "*.*", NULL, on_stream_advisory, p);
+    if (err != AX_OK)
+        return err;
+    return wire_subscribe(w, NULL, DELETED_PREFIX ">", NULL, on_consumer_deleted, p);
 }
 
 ax_err provisioner_start(struct provisioner **out, struct wire *w, struct pipeline *pipeline,
                          const struct provisioner_config *config)
 {
-    static const char *const advisories[] = {"$JS.EVENT.ADVISORY.STREAM.*.*",
-                                             "$JS.EVENT.ADVISORY.CONSUMER.DELETED.>"};
     struct provisioner *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return AX_E_NOMEM;
@@ -277,19 +287,20 @@ ax_err provisioner_start(struct provisioner **out, struct wire *w, struct pipeli
                                   .created = on_created,
                                   .done = on_streams,
                                   .arg = p};
+    p->work_consumers = -1;
+    pool_watch_init(&p->watch, &p->asker, p->loop,
+                    &(struct pool_watch_events){config->pool, config->pool_failed, config->arg});
     *out = p;
-    for (size_t i = 0; i < sizeof(advisories) / sizeof(advisories[0]); i++) {
-        ax_err err = wire_subscribe(w, NULL, advisories[i], NULL, on_advisory, p);
-        if (err != AX_OK)
-            return err;
-    }
-    schedule(p, 0);
-    return AX_OK;
+    ax_err err = listen(p, w);
+    if (err == AX_OK)
+        schedule(p, 0);
+    return err;
 }
 
 void provisioner_stop(struct provisioner *p)
 {
     p->stopped = true;
     loop_timer_stop(p->loop, &p->timer);
+    pool_watch_stop(&p->watch);
     asker_stop(&p->asker);
 }

@@ -30,8 +30,8 @@ static bool consumer_missing(const struct view *v, const struct view_pool *p, st
     for (int i = 0; p->is_counted && i < v->priorities.count; i++)
         missing = missing || p->counts.queued[i] < 0;
     finding_seen(f, "a consumer of it is missing");
-    finding_fix(f, "ax-dispatch creates it within 5 s; or `ax pool add %s`", p->name);
-    return missing;
+    finding_fix(f, "ax-dispatch creates it within seconds; or `ax pool add %s`", p->name);
+    return missing && p->stats.unprovisioned[0] == '\0';
 }
 
 static bool no_leader(const struct view *v, const struct view_pool *p, struct finding *f)
@@ -47,12 +47,29 @@ static bool no_leader(const struct view *v, const struct view_pool *p, struct fi
     return view_answered(v, "ax-dispatch") > 0 && !p->stats.answered;
 }
 
+static bool unprovisioned(const struct view *v, const struct view_pool *p, struct finding *f)
+{
+    (void)v;
+    finding_seen(f, "its consumers cannot be made: %s", p->stats.unprovisioned);
+    finding_fix(f, "where a stream has as many consumers as it may: ax pool rm those that nobody "
+                   "uses, or raise max_consumers");
+    return p->stats.unprovisioned[0] != '\0';
+}
+
+static bool settings_unreadable(const struct view *v, const struct view_pool *p, struct finding *f)
+{
+    (void)v;
+    finding_seen(f, "%s", p->unread.text);
+    finding_fix(f, "%s", p->unread.fix);
+    return p->is_unread;
+}
+
 static bool paused(const struct view *v, const struct view_pool *p, struct finding *f)
 {
     finding_seen(f, "is paused by %s; %" PRId64 " tasks wait",
                  p->paused ? "its settings" : "its consumer", waiting(v, p));
     finding_fix(f, p->paused ? "ax pool resume %s" : "nats consumer resume AX_WORK %s -f", p->name);
-    return check_pools_is_paused(p);
+    return check_pools_is_paused(p) && !p->is_unread;
 }
 
 static bool no_workers(const struct view *v, const struct view_pool *p, struct finding *f)
@@ -73,6 +90,8 @@ static bool no_workers(const struct view *v, const struct view_pool *p, struct f
 static const struct check_pools_row rows_of_state[] = {
     {SEVERITY_WARNING, "consumer_missing", consumer_missing},
     {SEVERITY_ERROR, "no_leader", no_leader},
+    {SEVERITY_ERROR, "unprovisioned", unprovisioned},
+    {SEVERITY_ERROR, "settings_unreadable", settings_unreadable},
     {SEVERITY_NOTE, "paused", paused},
     {SEVERITY_WARNING, "no_workers", no_workers},
 };

@@ -39,6 +39,7 @@ static ax_err read_pools(natsConnection *nc, struct view *v, struct problem *p)
         struct view_pool *pool = &v->pools[v->pool_count++];
         snprintf(pool->name, sizeof(pool->name), "%s", list.list[i].name);
         pool->paused = is_paused(list.list[i].json);
+        pool->is_unread = advice_settings(pool->name, list.list[i].json, &pool->unread);
     }
     pool_list_free(&list);
     /* After one without an answer no other is asked: each would wait for its time-out. */

@@ -7,13 +7,16 @@
 #include <stdint.h>
 
 #include "bus/provision/provision.h"
+#include "cli/streams/advice.h"
 #include "cli/streams/pool.h"
 #include "cli/streams/stats_query.h"
 #include "task/peer/instance.h"
 
 struct view_pool {
     char name[NAME_MAX_CHARS + 1];
-    bool paused;     /* by its settings */
+    bool paused;    /* by its settings */
+    bool is_unread; /* its settings cannot be read, and `unread` says so */
+    struct advice unread;
     bool is_counted; /* counts hold */
     struct pool_counts counts;
     struct stats_pool stats; /* as its leader told */

@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/saturate.h"
 #include "base/text/duration.h"
 #include "cli/output.h"
+#include "task/settings.h"
 
 #define ENOUGH_ATTEMPTS 20 /* of fewer a 99th percentile says nothing */
 
@@ -35,6 +37,21 @@ bool advice_ack_wait(const char *pool, const struct stats_pool *s, struct advice
         out->fix, sizeof(out->fix),
         "nats consumer edit AX_WORK %s --wait %s -f, or let workers say in-progress more often",
         pool, duration_format(suggested_ms(s->silence.p99_ms), better));
+    return true;
+}
+
+bool advice_settings(const char *pool, const char *json, struct advice *out)
+{
+    struct settings s;
+    struct problem p = {0};
+    if (settings_parse(&s, json, strlen(json), &p) != AX_E_INVALID)
+        return false;
+    snprintf(
+        out->text, sizeof(out->text),
+        "its settings cannot be read (%.140s): it goes on with the former ones, or rests where "
+        "none are known",
+        p.text);
+    snprintf(out->fix, sizeof(out->fix), "nats kv put AX_POOLS %s '{\"rate\":50}'", pool);
     return true;
 }
 

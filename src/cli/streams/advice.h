@@ -13,6 +13,8 @@ struct advice {
 
 /* Is ack_wait long enough for what attempts take? False: there is nothing to advise. */
 bool advice_ack_wait(const char *pool, const struct stats_pool *s, struct advice *out);
+/* Can the settings be read, as they are in the bucket (JSON, NUL-terminated)? The same. */
+bool advice_settings(const char *pool, const char *json, struct advice *out);
 /* Are living workers declared dead? The same. */
 bool advice_late_acks(const char *pool, const struct stats_pool *s, struct advice *out);
 

@@ -214,7 +214,7 @@ void record_writer_flush(struct pool *p)
 
 bool record_writer_has_batch(const struct dispatch *d, const struct record_batch_name *name)
 {
-    for (const struct pool *p = d->pools; p != NULL; p = p->next) {
+    for (const struct pool *p = d->table.pools; p != NULL; p = p->next) {
         const struct batch_writer *g = p->batch_writer;
         if (g == NULL || g->writer != name->writer)
             continue;

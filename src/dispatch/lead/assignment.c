@@ -38,7 +38,7 @@ int assignment_others(const struct dispatch *d)
 static int count_pools(const struct dispatch *d)
 {
     int n = 0;
-    for (const struct pool *p = d->pools; p != NULL; p = p->next)
+    for (const struct pool *p = d->table.pools; p != NULL; p = p->next)
         n++;
     return n;
 }
@@ -46,7 +46,7 @@ static int count_pools(const struct dispatch *d)
 static int count_led(const struct dispatch *d)
 {
     int n = 0;
-    for (const struct pool *p = d->pools; p != NULL; p = p->next)
+    for (const struct pool *p = d->table.pools; p != NULL; p = p->next)
         n += leadership_counts(&p->leadership);
     return n;
 }
@@ -196,7 +196,7 @@ static void rebalance(struct dispatch *d, int64_t now)
         (led <= assignment_floor(pools, members) ||
          !is_short_of(d, assignment_floor(pools, members))))
         return;
-    for (struct pool *p = d->pools; p != NULL; p = p->next) {
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next) {
         if (p->leadership.state == LEADERSHIP_HELD &&
             (least == NULL || p->flow.inflight < least->flow.inflight))
             least = p;
@@ -214,7 +214,7 @@ static void on_timer(void *arg)
     struct dispatch *d = arg;
     int64_t now = loop_now_ns(d->loop);
     expire(d, now);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         leadership_tick(&p->leadership);
     if (!d->assignment.leaving) {
         rebalance(d, now);
@@ -262,14 +262,14 @@ void assignment_start(struct dispatch *d)
 void assignment_leave(struct dispatch *d)
 {
     d->assignment.leaving = true;
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         leadership_leave(&p->leadership);
     announce(d);
 }
 
 bool assignment_has_left(const struct dispatch *d)
 {
-    for (const struct pool *p = d->pools; p != NULL; p = p->next) {
+    for (const struct pool *p = d->table.pools; p != NULL; p = p->next) {
         if (p->leadership.state != LEADERSHIP_NONE || p->leadership.pending)
             return false;
     }

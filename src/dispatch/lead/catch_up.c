@@ -60,7 +60,7 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
     c->next_seq = last_seq + 1 < c->next_seq ? 1 : last_seq + 1;
     c->done = c->started;
     c->end_ns = loop_now_ns(d->loop);
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         pump_soon(p);
     call_waiters(d);
     if (c->wanted > c->done && !c->reading)

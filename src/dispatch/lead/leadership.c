@@ -164,6 +164,8 @@ static void on_taken(void *arg, const struct answer *a)
         written(l, a);
         l->until_ns = until(l);
     }
+    if (l->closed)
+        return; /* it runs out */
     if (a->err != AX_OK || loop_now_ns(dispatch_of(l)->loop) >= l->until_ns) {
         log_debug("lease not taken", "pool=%s err_code=%d", l->pool->name, a->err_code);
         set_state(l, LEADERSHIP_NONE);
@@ -270,6 +272,8 @@ static void tick_none(struct leadership *l, int64_t now)
 void leadership_tick(struct leadership *l)
 {
     int64_t now = loop_now_ns(dispatch_of(l)->loop);
+    if (l->closed)
+        return;
     leadership_check(l, now);
     if (leads(l))
         tick_held(l, now);
@@ -302,6 +306,27 @@ void leadership_leave(struct leadership *l)
     set_state(l, LEADERSHIP_LEAVING);
     pool_rest(l->pool);
     leadership_tick(l);
+}
+
+void leadership_close(struct leadership *l)
+{
+    if (l->closed)
+        return;
+    if (leads(l) && l->known && !l->pending) {
+        give_up(l);
+    } else if (l->state != LEADERSHIP_NONE) { /* the lease runs out */
+        bool led = leads(l);
+        set_state(l, LEADERSHIP_NONE);
+        if (led)
+            pool_abandon(l->pool);
+    }
+    l->closed = true;
+}
+
+void leadership_open(struct leadership *l)
+{
+    l->closed = false;
+    l->known = false;
 }
 
 void leadership_init(struct leadership *l, struct pool *p)

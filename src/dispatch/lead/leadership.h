@@ -33,6 +33,7 @@ struct leadership {
     enum leadership_state state;
     bool known;            /* `stored` and `seq` are what the bucket holds, as far as we know */
     bool pending;          /* a read or write is under way */
+    bool closed;           /* the pool was removed: nothing is taken or renewed */
     struct lease stored;   /* holder "": free */
     uint64_t seq;          /* revision of `stored`; 0: the bucket holds none */
     int64_t stands_ns;     /* monotonic: since when `stored` is known to be in the bucket */
@@ -59,6 +60,9 @@ void leadership_observe(struct leadership *l, const struct lease *observed);
 int64_t leadership_free_since(const struct leadership *l);
 /* Gives it up once nothing is under way, at the latest after two seconds. No-op unless HELD. */
 void leadership_leave(struct leadership *l);
+/* The pool was removed: gives it up at once, and takes it no more until leadership_open. */
+void leadership_close(struct leadership *l);
+void leadership_open(struct leadership *l);
 /* It is held or being taken: counts towards this dispatcher's share of the pools. */
 bool leadership_counts(const struct leadership *l);
 

@@ -74,10 +74,17 @@ void pool_set_settings(struct pool *p, const struct settings *s)
 {
     bool was_adaptive = p->settings.adaptive;
     p->settings = *s;
+    p->entry.unread = false;
     work_consumer_set_paused(p);
     groups_settings(p);
     adapt_settings(&p->adapt, was_adaptive, p->lead.ready, loop_now_ns(p->dispatch->loop));
     pump_soon(p);
+}
+
+void pool_rest_unread(struct pool *p)
+{
+    p->entry.unread = true;
+    work_consumer_set_paused(p);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -106,7 +113,7 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
 
 void pool_set_provisioned(struct pool *p)
 {
-    p->consumer.provisioned = true;
+    work_consumer_provisioned(p);
     if (p->lead.led && !p->lead.adopted && p->lead.adoption == NULL)
         adopt_start(p);
     pump_soon(p);
@@ -132,10 +139,8 @@ void pool_lead(struct pool *p)
     adapt_lead(&p->adapt);
     metric_set(p->count.led, 1);
     pool_stats_begin(p);
-    if (p->consumer.provisioned)
+    if (p->consumer.provisioned) /* else pool_set_provisioned does */
         adopt_start(p);
-    else
-        dispatch_kick(d);
 }
 
 bool pool_is_quiet(const struct pool *p)
@@ -193,6 +198,34 @@ void pool_rest(struct pool *p)
             attempt_on(p->queues[i]->staged_head, ATTEMPT_ON_GIVEN_UP, NULL);
         }
     }
+}
+
+bool pool_has_tasks(const struct pool *p)
+{
+    return p->lead.led && (HASH_CNT(by_id, p->by_id) > 0 || pool_stats_pending(p) > 0);
+}
+
+static void hide_metrics(struct pool *p, bool hidden)
+{
+    char label[64];
+    snprintf(label, sizeof(label), "pool=\"%s\"", p->name);
+    metrics_hide_labelled(label, hidden);
+}
+
+void pool_close(struct pool *p)
+{
+    leadership_close(&p->leadership);
+    p->consumer = (struct work_consumer){
+        .asking = p->consumer.asking, .max_ack_pending = 1, .ack_wait_ns = p->consumer.ack_wait_ns};
+    hide_metrics(p, true);
+}
+
+void pool_reopen(struct pool *p)
+{
+    leadership_open(&p->leadership);
+    hide_metrics(p, false);
+    pool_stats_end(p); /* what only a leader knows stays hidden */
+    adapt_abandon(&p->adapt);
 }
 
 void pool_reconnected(struct pool *p)

@@ -22,6 +22,7 @@
 #include "dispatch/pool/pool_stats.h"
 #include "dispatch/pool/queue.h"
 #include "dispatch/pool/work_consumer.h"
+#include "dispatch/pool_table.h"
 #include "dispatch/rate/adapt.h"
 #include "dispatch/rate/bucket.h"
 #include "dispatch/rate/unanswered.h"
@@ -74,6 +75,7 @@ struct pool {
     char name[NAME_MAX_CHARS + 1];
     struct settings settings;
     bool paused; /* by its settings, or because an operator paused the AX_WORK consumer */
+    struct pool_table_entry entry;
     struct queue *queues[PRIORITIES_MAX]; /* by rank */
     int queue_count;
     struct attempt *by_work, *by_id;
@@ -95,8 +97,18 @@ struct pool {
 };
 
 struct pool *pool_new(struct dispatch *d, const char *name);
-/* New settings; NULL: defaults. */
+/* New settings. */
 void pool_set_settings(struct pool *p, const struct settings *s);
+/* Its settings cannot be read, and no former ones are known: it starts nothing until
+ * pool_set_settings. */
+void pool_rest_unread(struct pool *p);
+/* Tasks of it are known here, waiting or under way. */
+bool pool_has_tasks(const struct pool *p);
+/* It was removed: gives up its lease and forgets all attempts; leaves no metric behind. The pool
+ * stays in memory, since answers for it are still to come. */
+void pool_close(struct pool *p);
+/* It exists again. */
+void pool_reopen(struct pool *p);
 /* The priorities as the server has them now: makes queues for new ones. */
 void pool_set_priorities(struct pool *p, const struct priorities *ps);
 /* The consumers exist (again): pullers may ask; adopts AX_WORK the first time. */

@@ -150,7 +150,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
 static void on_queue_lost(void *arg)
 {
     struct queue *q = arg;
-    dispatch_kick(q->pool->dispatch);
+    dispatch_kick_pool(q->pool->dispatch, q->pool);
 }
 
 void queue_new(struct pool *p, const struct priority *pr)

@@ -49,10 +49,9 @@ static void fill(struct stats_pool *out, struct pool *p, int64_t now)
         .inflight_limit = limit > 0 ? limit : -1,
     };
     snprintf(out->pool, sizeof(out->pool), "%s", p->name);
-    if (p->paused) {
-        snprintf(out->paused, sizeof(out->paused), "%s",
-                 p->settings.paused ? "settings" : "consumer");
-    }
+    const char *paused_by = work_consumer_paused_by(p);
+    snprintf(out->paused, sizeof(out->paused), "%s", paused_by != NULL ? paused_by : "");
+    snprintf(out->unprovisioned, sizeof(out->unprovisioned), "%s", p->consumer.why_failed);
     if (f->past != NULL) {
         out->run = durations(&f->past->run, now);
         out->silence = durations(&f->past->silence, now);
@@ -95,11 +94,11 @@ static json_t *part_json(const struct stats_daemon *self, struct pool **next, in
 static void on_query(void *arg, natsMsg *msg)
 {
     struct dispatch *d = arg;
-    struct pool *next = d->pools;
+    struct pool *next = d->table.pools;
     struct stats_daemon self;
     const char *reply = natsMsg_GetReply(msg);
     int led = 0;
-    for (struct pool *p = d->pools; p != NULL; p = p->next)
+    for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         led += p->lead.led;
     stats_answer_daemon(&self, "ax-dispatch", d->instance, atomic_load(&d->is_ready), &d->clock);
     self.parts = led == 0 ? 1 : (led + POOLS_PER_ANSWER - 1) / POOLS_PER_ANSWER;

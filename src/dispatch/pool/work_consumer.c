@@ -1,5 +1,7 @@
 #include "dispatch/pool/work_consumer.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "bus/consumer_info.h"
 #include "dispatch/dispatch.h"
@@ -10,15 +12,36 @@
 
 void work_consumer_set_paused(struct pool *p)
 {
-    bool paused = p->settings.paused || p->consumer.paused;
+    const char *by = work_consumer_paused_by(p);
+    bool paused = by != NULL;
     if (paused != p->paused) {
         log_info(paused ? "pool paused" : "pool goes on", "pool=%s by=%s", p->name,
-                 p->settings.paused   ? "settings"
-                 : p->consumer.paused ? "consumer"
-                                      : "none");
+                 paused ? by : "none");
     }
     p->paused = paused;
     metric_set(p->count.paused, paused);
+}
+
+const char *work_consumer_paused_by(const struct pool *p)
+{
+    return p->entry.unread      ? "unreadable"
+           : p->settings.paused ? "settings"
+           : p->consumer.paused ? "consumer"
+                                : NULL;
+}
+
+void work_consumer_provisioned(struct pool *p)
+{
+    if (p->consumer.why_failed[0] != '\0')
+        log_info("pool provisioned after all", "pool=%s", p->name);
+    p->consumer.provisioned = true;
+    p->consumer.why_failed[0] = '\0';
+}
+
+void work_consumer_failed(struct pool *p, const struct problem *problem)
+{
+    const char *why = problem->text[0] != '\0' ? problem->text : ax_err_text(problem->err);
+    snprintf(p->consumer.why_failed, sizeof(p->consumer.why_failed), "%.159s", why);
 }
 
 static void on_info(void *arg, ax_err err, const struct consumer_info *info)
@@ -27,13 +50,13 @@ static void on_info(void *arg, ax_err err, const struct consumer_info *info)
     int64_t now = loop_now_ns(p->dispatch->loop);
     p->consumer.asking = false;
     if (err != AX_OK) {
-        dispatch_kick(p->dispatch); /* no such consumer, or no leader */
+        dispatch_kick_pool(p->dispatch, p); /* no such consumer, or no leader */
     } else {
         p->consumer.max_ack_pending = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
-        p->consumer.ack_wait_ns = info->ack_wait_ns;
         p->consumer.delivered_seq = info->delivered_stream_seq;
-        if (info->max_deliver != 1)
-            dispatch_kick(p->dispatch);
+        if (info->max_deliver != 1 || info->ack_wait_ns != p->consumer.ack_wait_ns)
+            dispatch_kick_pool(p->dispatch, p); /* an operator changed it */
+        p->consumer.ack_wait_ns = info->ack_wait_ns;
         if (p->flow.demand.changes == p->consumer.changes) {
             demand_reconcile(&p->flow.demand, info->num_waiting, info->num_pending,
                              p->settings.batch, now);

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct pool;
 
 /* AX_WORK/<pool>, the consumer that workers pull from, as last read. */
 struct work_consumer {
-    bool provisioned; /* all consumers of the pool exist */
+    bool provisioned;     /* all consumers of the pool exist */
+    char why_failed[160]; /* why some of them cannot be made; "": they can, as far as is known */
     int64_t max_ack_pending, ack_wait_ns;
     uint64_t delivered_seq; /* AX_WORK sequence delivered last */
     bool paused;            /* by an operator */
@@ -21,7 +24,12 @@ struct work_consumer {
 
 /* Asks for the consumer's info, unless an answer is due already. */
 void work_consumer_read(struct pool *p);
+/* The consumers of the pool exist, or cannot be made: p says why. */
+void work_consumer_provisioned(struct pool *p);
+void work_consumer_failed(struct pool *p, const struct problem *problem);
 /* Settings or the consumer changed: is the pool paused? */
 void work_consumer_set_paused(struct pool *p);
+/* What pauses it, for people; NULL: nothing does. */
+const char *work_consumer_paused_by(const struct pool *p);
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bus/provision/consumer_plan.h"
+#include "bus/provision/pool_watch.h"
 #include "bus/provision/priorities.h"
 #include "bus/provision/stream_plan.h"
 
@@ -257,6 +258,17 @@ static void streams_that_are_no_priority(void **state)
     assert_int_equal(add(&ps, "X", "ax.queue.x.>", "1"), AX_E_FULL);
 }
 
+/* ---- pools that cannot be made ---- */
+
+static void pauses_grow_up_to_a_minute(void **state)
+{
+    (void)state;
+    const int64_t wanted_ms[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pool_watch_pause_ms(i + 1), wanted_ms[i]);
+    assert_int_equal(pool_watch_pause_ms(1000000), 60000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +282,7 @@ int main(void)
         cmocka_unit_test(what_is_repaired_and_what_is_left_alone),
         cmocka_unit_test(priorities_by_rank_then_name),
         cmocka_unit_test(streams_that_are_no_priority),
+        cmocka_unit_test(pauses_grow_up_to_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

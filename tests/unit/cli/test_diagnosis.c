@@ -266,6 +266,27 @@ static void who_is_not_there(void **state)
     assert_non_null(strstr(only("paused").fix, "nats consumer resume AX_WORK email -f"));
 }
 
+static void pools_that_cannot_be_made_or_read(void **state)
+{
+    (void)state;
+    strcpy(pools[0].stats.unprovisioned, "maximum consumers limit reached");
+    pools[0].counts.queued[0] = -1;
+    struct finding found = only("unprovisioned");
+    assert_non_null(strstr(found.text, "maximum consumers limit reached"));
+    assert_non_null(strstr(found.fix, "ax pool rm"));
+    pools[0].counts.queued[0] = 100;
+    pools[0].stats.unprovisioned[0] = '\0';
+    pools[0].is_unread = advice_settings("email", "{\"rat\":1}", &pools[0].unread);
+    strcpy(pools[0].stats.paused, "unreadable");
+    found = only("settings_unreadable");
+    assert_non_null(strstr(found.text, "rat"));
+    assert_non_null(strstr(found.fix, "nats kv put AX_POOLS email"));
+    assert_false(advice_settings("email", "{\"rate\":1}", &pools[0].unread));
+    assert_false(advice_settings("email", "", &pools[0].unread));
+    pools[0].is_unread = false;
+    pools[0].stats.paused[0] = '\0';
+}
+
 static void streams_and_storage(void **state)
 {
     (void)state;
@@ -341,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup(timeouts, setup),
         cmocka_unit_test_setup(ack_wait, setup),
         cmocka_unit_test_setup(who_is_not_there, setup),
+        cmocka_unit_test_setup(pools_that_cannot_be_made_or_read, setup),
         cmocka_unit_test_setup(streams_and_storage, setup),
         cmocka_unit_test_setup(clocks_dead_letters_and_order, setup),
     };

@@ -134,6 +134,27 @@ static void *count(void *arg)
     return arg;
 }
 
+static void metrics_of_one_label_are_hidden_together(void **state)
+{
+    (void)state;
+    size_t bytes;
+    metrics_get(METRIC_COUNTER, "ax_gone_total", "Gone.", "pool=\"gone\",reason=\"a\"");
+    metrics_get(METRIC_GAUGE, "ax_gone", "Gone.", "priority=\"high\",pool=\"gone\"");
+    metrics_get(METRIC_GAUGE, "ax_gone", "Gone.", "pool=\"gone2\"");
+    metrics_get(METRIC_GAUGE, "ax_gone", "Gone.", "mypool=\"gone\"");
+    metrics_hide_labelled("pool=\"gone\"", true);
+    char *text = metrics_text(&bytes);
+    assert_null(strstr(text, "ax_gone_total{"));
+    assert_null(strstr(text, "priority=\"high\",pool=\"gone\""));
+    assert_non_null(strstr(text, "{pool=\"gone2\"}"));
+    assert_non_null(strstr(text, "{mypool=\"gone\"}"));
+    free(text);
+    metrics_hide_labelled("pool=\"gone\"", false);
+    text = metrics_text(&bytes);
+    assert_non_null(strstr(text, "ax_gone_total{pool=\"gone\",reason=\"a\"} 0"));
+    free(text);
+}
+
 static void threads_lose_no_count(void **state)
 {
     (void)state;
@@ -160,6 +181,7 @@ int main(void)
         cmocka_unit_test(text_is_what_prometheus_reads),
         cmocka_unit_test(real_values_and_what_nobody_can_tell),
         cmocka_unit_test(histogram_counts),
+        cmocka_unit_test(metrics_of_one_label_are_hidden_together),
         cmocka_unit_test(threads_lose_no_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ static const struct stats_pool pool = {
     .tokens = 3,
     .ack_wait_ms = 30000,
     .inflight_limit = 40,
+    .unprovisioned = "maximum consumers limit",
     .run = {.count = 9, .p50_ms = 1.5, .p99_ms = 12.25},
     .silence = {.count = 9, .p50_ms = 1.25, .p99_ms = 11.5},
     .minute = {.seconds = 60, .pending_rise = -4, .handed_off = 8, .grouped_s = 3},
@@ -51,7 +52,7 @@ static void test_pool_is_written_as_the_protocol_says(void **state)
     check_json(o, "{\"pool\":\"email\",\"ready\":true,\"paused\":\"consumer\",\"busy\":0.5,"
                   "\"demand\":10,\"pulls\":2,\"inflight\":7,\"max_ack_pending\":1000,"
                   "\"rate\":50.0,\"rate_now\":25.5,\"tokens\":3,\"ack_wait_ms\":30000,"
-                  "\"inflight_limit\":40}");
+                  "\"inflight_limit\":40,\"unprovisioned\":\"maximum consumers limit\"}");
     assert_true(stats_answer_put_pool(o, &pool, true));
     check_json(json_object_get(o, "run"), "{\"count\":9,\"p50_ms\":1.5,\"p99_ms\":12.25}");
     check_json(json_object_get(o, "minute"),
@@ -71,8 +72,8 @@ static void test_what_is_not_known_is_null(void **state)
                                  .run = {.p50_ms = -1, .p99_ms = -1}};
     json_t *o = json_object();
     assert_true(stats_answer_put_pool(o, &unknown, true));
-    const char *const nulls[] = {"paused",          "busy",          "demand", "tokens",
-                                 "max_ack_pending", "inflight_limit"};
+    const char *const nulls[] = {"paused",          "busy",           "demand",       "tokens",
+                                 "max_ack_pending", "inflight_limit", "unprovisioned"};
     for (size_t i = 0; i < sizeof(nulls) / sizeof(nulls[0]); i++)
         assert_true(json_is_null(json_object_get(o, nulls[i])));
     check_json(json_object_get(o, "run"), "{\"count\":0,\"p50_ms\":null,\"p99_ms\":null}");
