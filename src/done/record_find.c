@@ -10,9 +10,10 @@ struct find {
     int64_t timeout_ms;
     record_find_cb cb;
     void *arg;
-    ax_err err; /* of reading the task's own subject; own and own_seq are what it held */
+    ax_err err; /* of reading the task's own subject; own and own_seq are the record there */
     struct record own;
     uint64_t own_seq;
+    uint64_t unreadable_seq; /* of a message that should hold a record; 0: none */
     int candidates, next;
     struct record_batch_name batches[BATCH_INDEX_FOUND_MAX];
 };
@@ -25,28 +26,47 @@ static void end(struct find *f, ax_err err, const struct record *r, uint64_t seq
 
 static void read_batch(struct find *f);
 
+/* False: another id's fingerprint led here, or the own record is newer. */
+static bool is_in_batch(struct find *f, const struct stored_msg *found, struct record *r)
+{
+    struct record_batch batch;
+    if (found->seq <= f->own_seq)
+        return false;
+    ax_err err = record_batch_unpack(&batch, natsMsg_GetData(found->msg),
+                                     (size_t)natsMsg_GetDataLength(found->msg));
+    if (err == AX_E_PROTOCOL)
+        f->unreadable_seq = found->seq;
+    return err == AX_OK && record_batch_find(&batch, f->id, r);
+}
+
 static void on_batch(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct find *f = arg;
-    struct record_batch batch;
     struct record r;
-    if (err == AX_OK && found->seq > f->own_seq &&
-        record_batch_unpack(&batch, natsMsg_GetData(found->msg),
-                            (size_t)natsMsg_GetDataLength(found->msg)) == AX_OK &&
-        record_batch_find(&batch, f->id, &r))
+    if (err == AX_OK && is_in_batch(f, found, &r))
         end(f, AX_OK, &r, found->seq);
-    else if (err == AX_OK || err == AX_E_NOT_FOUND) {
-        /* another id's fingerprint led here, or the own record is newer */
+    else if (err == AX_OK || err == AX_E_NOT_FOUND)
         read_batch(f);
-    } else
+    else
         end(f, err, NULL, 0);
+}
+
+/* Nothing newer was found. */
+static void end_with_own(struct find *f)
+{
+    if (f->err == AX_OK)
+        end(f, AX_OK, &f->own, f->own_seq);
+    else if (f->err == AX_E_NOT_FOUND && f->unreadable_seq != 0)
+        end(f, AX_E_PROTOCOL, NULL, f->unreadable_seq);
+    else
+        end(f, f->err, NULL, 0);
 }
 
 static void read_batch(struct find *f)
 {
     char subject[SUBJECT_MAX_CHARS];
     if (f->next == f->candidates) {
-        end(f, f->err, f->err == AX_OK ? &f->own : NULL, f->own_seq);
+        end_with_own(f);
         return;
     }
     record_batch_subject(subject, &f->batches[f->next++]);
@@ -64,9 +84,14 @@ static void on_own(void *arg, ax_err err, const struct stored_msg *found)
     }
     f->err = err;
     if (err == AX_OK) {
-        f->own_seq = found->seq;
         f->err = record_unpack(&f->own, natsMsg_GetData(found->msg),
                                (size_t)natsMsg_GetDataLength(found->msg));
+        if (f->err != AX_E_PROTOCOL)
+            f->own_seq = found->seq;
+    }
+    if (f->err == AX_E_PROTOCOL) { /* as if it were not there: a record in a batch counts */
+        f->unreadable_seq = found->seq;
+        f->err = AX_E_NOT_FOUND;
     }
     read_batch(f);
 }

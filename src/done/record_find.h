@@ -7,8 +7,10 @@
 #include "done/batch_index.h"
 
 /* AX_OK: *r (borrowed for the call) is the newest record of the task, seq the sequence of the
- * message that holds it. AX_E_NOT_FOUND: it has none, or it was deleted. AX_E_PROTOCOL: the message
- * with sequence seq is no record. Else there was no answer, and nothing is known. */
+ * message that holds it. AX_E_NOT_FOUND: it has none, or it was deleted. AX_E_PROTOCOL with a seq
+ * above 0: it has none, and the message with that sequence, where one might be, cannot be read;
+ * that counts as no record, and the caller says it. Else there was no answer, and nothing is
+ * known. */
 typedef void (*record_find_cb)(void *arg, ax_err err, const struct record *r, uint64_t seq);
 
 /* Reads the task's own subject, then the batches that ix names, each for at most timeout_ms. ix

@@ -57,29 +57,25 @@ static void learn_own(struct filter *f, struct batch_index *recent, const char *
     }
 }
 
-void record_learn(struct filter *f, struct batch_index *ix, struct batch_index *recent,
-                  const char *subject, natsMsg *msg, int64_t ns)
+ax_err record_learn(struct filter *f, struct batch_index *ix, struct batch_index *recent,
+                    const char *subject, natsMsg *msg, int64_t ns)
 {
     struct record_batch_name name;
     struct record_batch batch;
     if (strncmp(subject, DONE_PREFIX, sizeof(DONE_PREFIX) - 1) != 0)
-        return;
+        return AX_OK;
     if (!record_batch_parse_subject(subject, &name)) {
         learn_own(f, recent, subject + sizeof(DONE_PREFIX) - 1, ns);
-        return;
+        return AX_OK;
     }
     ax_err err = record_batch_unpack(&batch, natsMsg_GetData(msg),
                                      (size_t)natsMsg_GetDataLength(msg));
-    if (err != AX_OK) {
-        if (err != AX_E_NOT_FOUND) {
-            log_error("unreadable batch of idempotency records, its tasks may run again",
-                      "subject=%s", subject);
-        }
-        return;
-    }
+    if (err != AX_OK)
+        return err == AX_E_NOT_FOUND ? AX_OK : AX_E_PROTOCOL;
     record_learn_batch(ix, recent, &name, &batch, ns);
     for (int i = 0; i < batch.count; i++) {
         if (name_is_keyed(batch.entries[i].task))
             filter_add(f, batch.entries[i].task, strlen(batch.entries[i].task), ns);
     }
+    return AX_OK;
 }

@@ -12,9 +12,10 @@
 
 /* Takes in a message of the bucket (borrowed), stored at ns (Unix epoch). Ids of keyed tasks go
  * into f, those of a batch into ix as well. Ids of keyless tasks, which no submission asks for, go
- * into recent; NULL: nowhere. A message that cannot be read is logged and left out. */
-void record_learn(struct filter *f, struct batch_index *ix, struct batch_index *recent,
-                  const char *subject, natsMsg *msg, int64_t ns);
+ * into recent; NULL: nowhere. AX_E_PROTOCOL: a batch that cannot be read, which is left out; the
+ * caller says it. Else AX_OK. */
+ax_err record_learn(struct filter *f, struct batch_index *ix, struct batch_index *recent,
+                    const char *subject, natsMsg *msg, int64_t ns);
 /* Takes the ids of a batch into ix and recent, as record_learn does. */
 void record_learn_batch(struct batch_index *ix, struct batch_index *recent,
                         const struct record_batch_name *name, const struct record_batch *batch,

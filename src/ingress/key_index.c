@@ -67,6 +67,7 @@ struct key_index {
     struct loop_timer check, retry;
     int64_t expired_ns;
     bool connected;
+    struct metric *unreadable;
 };
 
 static void sync_one(struct follow *f);
@@ -115,8 +116,9 @@ static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg
     struct task_subject s;
     ax_err err = AX_OK;
     if (f->place == KEY_DONE) {
-        if (k->filter != NULL)
-            record_learn(k->filter, k->pages, NULL, subject, msg, time_ns);
+        if (k->filter != NULL &&
+            record_learn(k->filter, k->pages, NULL, subject, msg, time_ns) == AX_E_PROTOCOL)
+            key_index_unreadable(k, subject);
         return;
     }
     if (!name_parse_task_subject(subject, &s) || !name_is_keyed(s.id))
@@ -358,6 +360,21 @@ ax_err key_index_find_record(struct key_index *k, const char *id, int64_t timeou
     return record_find(k->ing->pipe, k->pages, id, timeout_ms, cb, arg);
 }
 
+void key_index_unreadable(struct key_index *k, const char *where)
+{
+    static struct log_gate gate;
+    char buf[160];
+    metric_add(k->unreadable, 1);
+    log_limited(&gate, loop_now_ns(k->ing->loop), LOG_WARN,
+                "record that cannot be read, counts as none", "at=%s",
+                log_quote(where, buf, sizeof(buf)));
+}
+
+int64_t key_index_unreadable_count(const struct key_index *k)
+{
+    return metric_value(k->unreadable);
+}
+
 void key_index_is_not(struct key_index *k, unsigned place, const char *id)
 {
     if (place == KEY_DONE && k->follows[DONE].whole && k->filter != NULL)
@@ -432,6 +449,8 @@ ax_err key_index_start(struct key_index **out, struct ingress *ing)
         return AX_E_NOMEM;
     k->ing = ing;
     k->connected = true;
+    k->unreadable = metrics_get(METRIC_COUNTER, "ax_ingress_records_unreadable_total",
+                                "Messages of AX_DONE that hold no record AX can read", "");
     for (int i = 0; i < FOLLOWED; i++) {
         struct follow *f = &k->follows[i];
         f->key_index = k;

@@ -31,6 +31,11 @@ bool key_index_done_is_whole(const struct key_index *k);
 /* record_find with what is known of pages. */
 ax_err key_index_find_record(struct key_index *k, const char *id, int64_t timeout_ms,
                              record_find_cb cb, void *arg);
+/* What should hold a record cannot be read, and counts as none: counted, and logged at most once a
+ * minute. where: its subject, or the task whose record it should be. */
+void key_index_unreadable(struct key_index *k, const char *where);
+/* How often that was, ever. */
+int64_t key_index_unreadable_count(const struct key_index *k);
 /* The caller looked there and found nothing. */
 void key_index_is_not(struct key_index *k, unsigned place, const char *id);
 /* id is being written to AX_LATER, due at due_ns (AX time). */

@@ -41,7 +41,9 @@ static void on_record(void *arg, ax_err err, const struct record *r, uint64_t se
                  q->id, r->state == RECORD_CANCELLED ? "cancelled" : "done", r->pool, r->attempt,
                  r->fence, r->finished_ns, seq);
         publish(q->ing, q->reply, text);
-    } else if (err == AX_E_NOT_FOUND) {
+    } else if (err == AX_E_NOT_FOUND || (err == AX_E_PROTOCOL && seq != 0)) {
+        if (err == AX_E_PROTOCOL)
+            key_index_unreadable(q->ing->key_index, q->id);
         snprintf(text, sizeof(text), "{\"task\":\"%s\",\"state\":\"unknown\"}", q->id);
         publish(q->ing, q->reply, text);
     } else {

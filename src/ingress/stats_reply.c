@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ingress/ingress.h"
+#include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "stats/history.h"
 #include "stats/stats_answer.h"
@@ -48,10 +49,12 @@ static void note(struct stats_reply *r)
         refused += metric_value(c->refused[i]);
     history_note(
         &r->history,
-        (const double[HISTORY_SERIES]){[INGRESS_SERIES_UNKNOWN] = (double)metric_value(c->unknown),
-                                       [INGRESS_SERIES_BURIED] = (double)metric_value(c->buried),
-                                       [INGRESS_SERIES_REFUSED] = (double)refused,
-                                       [INGRESS_SERIES_GAPS] = (double)metric_value(c->gaps)},
+        (const double[HISTORY_SERIES]){
+            [INGRESS_SERIES_UNKNOWN] = (double)metric_value(c->unknown),
+            [INGRESS_SERIES_BURIED] = (double)metric_value(c->buried),
+            [INGRESS_SERIES_REFUSED] = (double)refused,
+            [INGRESS_SERIES_GAPS] = (double)metric_value(c->gaps),
+            [INGRESS_SERIES_UNREADABLE] = (double)key_index_unreadable_count(r->ing->key_index)},
         now);
     for (struct queue *q = r->ing->queues; q != NULL; q = q->next) {
         struct queue_past *p = past_of(r, q);

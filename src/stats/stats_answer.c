@@ -159,7 +159,11 @@ static void take(const json_t *o, const struct field *table, void *out);
 
 static void take_whole(const json_t *value, int64_t unknown, int64_t *out)
 {
-    *out = json_is_number(value) ? (int64_t)json_number_value(value) : unknown;
+    double real = json_real_value(value);
+    if (json_is_integer(value))
+        *out = json_integer_value(value);
+    else
+        *out = json_is_real(value) && real > -9e18 && real < 9e18 ? (int64_t)real : unknown;
 }
 
 static void take_real(const json_t *value, double unknown, double *out)

@@ -117,7 +117,8 @@ struct stats_pool {
     X(INGRESS_SERIES_REFUSED, refused) \
     X(INGRESS_SERIES_UNKNOWN, unknown) \
     X(INGRESS_SERIES_BURIED, buried)   \
-    X(INGRESS_SERIES_GAPS, gaps)
+    X(INGRESS_SERIES_GAPS, gaps)       \
+    X(INGRESS_SERIES_UNREADABLE, unreadable)
 enum ingress_series {
 #define X(series, name) series,
     STATS_INGRESS_SERIES(X)

@@ -69,6 +69,17 @@ static bool answered_unknown(const struct view_daemon *d, struct finding *f)
     return d->answered && d->unknown > 0;
 }
 
+static bool records_unreadable(const struct view_daemon *d, struct finding *f)
+{
+    finding_seen(f,
+                 "%" PRId64 " times in the last five minutes a message of KV_AX_DONE could not be "
+                 "read as a record: its task counts as not done",
+                 d->unreadable);
+    finding_fix(f, "its log names the subject; only ax-dispatch should be able to write there, see "
+                   "the permissions in docs/operating.md");
+    return d->answered && d->unreadable > 0;
+}
+
 static bool server_clock_set_back(const struct view_daemon *d, struct finding *f)
 {
     char by[32];
@@ -106,6 +117,7 @@ static const struct {
     {SEVERITY_ERROR, "daemon_silent", daemon_silent},
     {SEVERITY_WARNING, "daemon_not_ready", daemon_not_ready},
     {SEVERITY_WARNING, "answered_unknown", answered_unknown},
+    {SEVERITY_WARNING, "records_unreadable", records_unreadable},
     {SEVERITY_WARNING, "server_clock_set_back", server_clock_set_back},
     {SEVERITY_NOTE, "host_clock", host_clock},
 };

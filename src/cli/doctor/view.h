@@ -39,9 +39,9 @@ struct view_daemon {
     char program[16];
     char name[INSTANCE_MAX_CHARS + 1];
     bool answered, ready;
-    int64_t clock_behind_ms, host_ahead_ms; /* INT64_MIN: not known */
-    int64_t unknown, refused, gaps;         /* ingress: of the last five minutes */
-    int64_t busy_answers[PRIORITIES_MAX];   /* the same, by priority */
+    int64_t clock_behind_ms, host_ahead_ms;     /* INT64_MIN: not known */
+    int64_t unknown, refused, gaps, unreadable; /* ingress: of the last five minutes */
+    int64_t busy_answers[PRIORITIES_MAX];       /* the same, by priority */
 };
 struct view {
     struct priorities priorities;

@@ -92,6 +92,7 @@ static void read_daemon(struct view *v, const json_t *answer)
     d->unknown = stats.five_minutes.unknown;
     d->refused = stats.five_minutes.refused;
     d->gaps = stats.five_minutes.gaps;
+    d->unreadable = stats.five_minutes.unreadable;
     read_busy_answers(v, d, answer);
 }
 

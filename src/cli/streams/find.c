@@ -67,7 +67,7 @@ static ax_err fill_recorded(struct found *f, const char *pool, const struct reco
 }
 
 /* The record under the task's own subject. *own_seq: of the message there, even if that is no
- * record any more. */
+ * record any more. One that cannot be read counts as none, as for the daemons. */
 static ax_err look_done(natsConnection *nc, const char *pool, const char *id, struct found *f,
                         uint64_t *own_seq, struct problem *p)
 {
@@ -79,10 +79,11 @@ static ax_err look_done(natsConnection *nc, const char *pool, const char *id, st
     if (err != AX_OK)
         return err;
     struct record r;
-    *own_seq = s.seq;
     err = record_unpack(&r, natsMsg_GetData(s.msg), (size_t)natsMsg_GetDataLength(s.msg));
-    if (err == AX_E_PROTOCOL)
-        problem_set(p, err, "%s holds no record AX can read", subject);
+    if (err != AX_E_PROTOCOL)
+        *own_seq = s.seq;
+    else
+        err = AX_E_NOT_FOUND;
     if (err == AX_OK)
         err = fill_recorded(f, pool, &r, s.seq, s.time_ns);
     stored_clear(&s);

@@ -446,8 +446,12 @@ void acks_on_unrecorded(struct pool *p, const void *data, size_t bytes)
 {
     struct unrecorded_attempt *list;
     size_t count;
-    if (unrecorded_unpack(&list, &count, data, bytes) != AX_OK)
+    static struct log_gate gate;
+    if (unrecorded_unpack(&list, &count, data, bytes) != AX_OK) {
+        log_limited(&gate, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                    "list of unrecorded acks that cannot be read, left out", "pool=%s", p->name);
         return;
+    }
     for (size_t i = 0; i < count; i++)
         remember_unrecorded(p, list[i].task, list[i].attempt, list[i].fence);
     free(list);

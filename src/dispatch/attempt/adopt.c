@@ -255,6 +255,7 @@ static bool keep(struct adoption *a, uint64_t w)
 static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
                             natsMsg *msg)
 {
+    static struct log_gate stray, lost;
     struct adoption *a = arg;
     struct pool *p = a->pool;
     struct task_subject s;
@@ -264,13 +265,16 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
     clock_learn(&p->dispatch->clock, time_ns);
     if (!name_parse_task_subject(subject, &s) ||
         natsMsgHeader_Get(msg, HDR_LEASE, &value) != NATS_OK || !ack_parse_subject(value, &lease)) {
-        log_warn("stray message in AX_WORK, left alone", "subject=%s seq=%" PRIu64, subject, seq);
+        log_limited(&stray, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                    "stray message in AX_WORK, left alone", "subject=%s seq=%" PRIu64, subject,
+                    seq);
         return;
     }
     struct queue *q = queue_of_stream(p, lease.stream);
     if (q == NULL) {
-        log_warn("hand-off of a stream that is no priority, left alone", "stream=%s seq=%" PRIu64,
-                 lease.stream, seq);
+        log_limited(&lost, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                    "hand-off of a stream that is no priority, left alone",
+                    "stream=%s seq=%" PRIu64, lease.stream, seq);
         return;
     }
     if (attempt_of_message(q, lease.stream_seq) != NULL ||

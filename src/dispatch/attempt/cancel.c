@@ -110,8 +110,11 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
 {
     struct cancel *c = arg;
     char subject[SUBJECT_MAX_CHARS];
-    if (err == AX_E_PROTOCOL && seq != 0)
+    if (err == AX_E_PROTOCOL && seq != 0) {
+        struct dispatch *d = c->pool->dispatch;
+        done_view_unreadable(&d->done, c->id, loop_now_ns(d->loop));
         err = AX_E_NOT_FOUND;
+    }
     if (err == AX_OK && (rec->state == RECORD_DONE || rec->state == RECORD_CANCELLED)) {
         finish(c, rec->state == RECORD_DONE ? "done" : "cancelled", NULL);
         return;

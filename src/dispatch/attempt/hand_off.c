@@ -238,12 +238,11 @@ static void on_record(struct attempt *a, ax_err err, const struct record *rec, u
     if (err == AX_OK) {
         attempt_on(a, rec->state == RECORD_DONE ? ATTEMPT_ON_RECORD_DONE : ATTEMPT_ON_RECORD_FREE,
                    NULL);
-    } else if (err == AX_E_NOT_FOUND) {
+    } else if (err == AX_E_NOT_FOUND || (err == AX_E_PROTOCOL && seq != 0)) {
+        struct dispatch *d = a->pool->dispatch;
+        if (err == AX_E_PROTOCOL)
+            done_view_unreadable(&d->done, a->task.id, loop_now_ns(d->loop));
         on_no_record(a);
-    } else if (err == AX_E_PROTOCOL && seq != 0) {
-        log_warn("unreadable idempotency record, task runs", "task=%s pool=%s", a->task.id,
-                 a->pool->name);
-        attempt_on(a, ATTEMPT_ON_RECORD_FREE, NULL);
     } else {
         no_answer(a);
     }

@@ -129,22 +129,37 @@ void assignment_changed(struct dispatch *d)
         loop_do_later(d->loop, &d->assignment.announce, announce, d);
 }
 
+static void log_unreadable(struct dispatch *d, const char *subject)
+{
+    static struct log_gate gate;
+    char buf[160];
+    log_limited(&gate, loop_now_ns(d->loop), LOG_WARN,
+                "neither a lease nor a dispatcher's presence, left out", "subject=%s",
+                log_quote(subject, buf, sizeof(buf)));
+}
+
 static void take_in(struct dispatch *d, const char *subject, natsMsg *msg, bool live)
 {
     const char *data = natsMsg_GetData(msg);
     size_t bytes = (size_t)natsMsg_GetDataLength(msg);
     struct presence x;
     struct lease lease = {0};
+    ax_err err = AX_OK;
     if (strncmp(subject, DISPATCHERS_PREFIX, strlen(DISPATCHERS_PREFIX)) == 0) {
-        if (presence_unpack(&x, data, bytes) == AX_OK)
+        err = presence_unpack(&x, data, bytes);
+        if (err == AX_OK)
             on_presence(d, &x, live);
-        return;
+    } else {
+        struct pool *p = dispatch_pool(d, subject + strlen(LEASES_PREFIX));
+        if (p != NULL)
+            err = lease_unpack(&lease, data, bytes);
+        /* A message that is no lease (removed by hand) counts as one that nobody holds, so that the
+         * bucket is read. */
+        if (p != NULL && (err == AX_OK || bytes == 0))
+            leadership_observe(&p->leadership, &lease);
     }
-    struct pool *p = dispatch_pool(d, subject + strlen(LEASES_PREFIX));
-    /* A message that is no lease (removed by hand) counts as one that nobody holds, so that the
-     * bucket is read. */
-    if (p != NULL && (lease_unpack(&lease, data, bytes) == AX_OK || bytes == 0))
-        leadership_observe(&p->leadership, &lease);
+    if (err == AX_E_PROTOCOL)
+        log_unreadable(d, subject);
 }
 
 void assignment_observe(struct dispatch *d, const char *subject, natsMsg *msg)

@@ -28,8 +28,10 @@ static void on_record(void *arg, const char *subject, uint64_t seq, int64_t time
     struct dispatch *d = arg;
     struct record_batch_name name;
     clock_learn(&d->clock, time_ns);
-    if (!record_batch_parse_subject(subject, &name) || !record_writer_has_batch(d, &name))
-        record_learn(d->done.filter, d->done.batches, d->done.recent, subject, msg, time_ns);
+    bool ours = record_batch_parse_subject(subject, &name) && record_writer_has_batch(d, &name);
+    if (!ours && record_learn(d->done.filter, d->done.batches, d->done.recent, subject, msg,
+                              time_ns) == AX_E_PROTOCOL)
+        done_view_unreadable(&d->done, subject, loop_now_ns(d->loop));
 }
 
 static void call_waiters(struct dispatch *d)

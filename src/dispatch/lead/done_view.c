@@ -1,5 +1,7 @@
 #include "dispatch/lead/done_view.h"
 
+#include "base/log.h"
+
 #define DAYS 7 /* at least as long as KV_AX_DONE keeps a record */
 #define FILTER_ERROR 0.001
 /* More tasks than finish between the loss of a queue message's ack and its redelivery; 6 to
@@ -24,6 +26,8 @@ ax_err done_view_init(struct done_view *v, int filter_entries)
                                "Reads of AX_DONE that the filter saved.");
     v->metrics.false_positives = counter("ax_filter_false_positives_total",
                                          "Reads of AX_DONE that found nothing.");
+    v->metrics.unreadable = counter("ax_dispatch_records_unreadable_total",
+                                    "Messages of AX_DONE that hold no record AX can read.");
     v->metrics.filter_bytes = gauge("ax_filter_bytes", "Memory of the Bloom filter.");
     v->metrics.index_bytes = gauge("ax_index_bytes", "Memory of the index of pages.");
     ax_err err = filter_new(&v->filter, DAYS, filter_entries, FILTER_ERROR);
@@ -32,6 +36,15 @@ ax_err done_view_init(struct done_view *v, int filter_entries)
     if (err == AX_OK)
         err = batch_index_new_recent(&v->recent, RECENT_ENTRIES);
     return err;
+}
+
+void done_view_unreadable(struct done_view *v, const char *where, int64_t now_ns)
+{
+    static struct log_gate gate;
+    char buf[160];
+    metric_add(v->metrics.unreadable, 1);
+    log_limited(&gate, now_ns, LOG_WARN, "record that cannot be read, counts as none", "at=%s",
+                log_quote(where, buf, sizeof(buf)));
 }
 
 void done_view_tick(struct done_view *v, struct clock *clock, int64_t now_ns)

@@ -21,12 +21,16 @@ struct done_view {
     int64_t expired_ns; /* monotonic: when what is too old was last dropped */
     struct {
         struct metric *checks, *saved, *false_positives, *filter_bytes, *index_bytes;
+        struct metric *unreadable;
     } metrics;
 };
 
 /* Zero-initialised before. Makes it, empty. filter_entries: ids a day at which the filter starts
  * (it grows). AX_E_NOMEM. */
 ax_err done_view_init(struct done_view *v, int filter_entries);
+/* What should hold a record cannot be read, and counts as none: counted, and logged at most once a
+ * minute. where: its subject, or the task whose record it should be. now_ns: monotonic. */
+void done_view_unreadable(struct done_view *v, const char *where, int64_t now_ns);
 /* To be called about once a second: brings the metrics up to date, and every ten minutes drops what
  * is older than the bucket keeps. now_ns: monotonic. */
 void done_view_tick(struct done_view *v, struct clock *clock, int64_t now_ns);

@@ -9,6 +9,7 @@
 #include "bus/pipeline_get.h"
 #include "done/record.h"
 #include "ingress/ingress.h"
+#include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "task/header.h"
 
@@ -115,6 +116,8 @@ static void on_record(void *arg, ax_err err, const struct stored_msg *found)
         err = record_unpack(&r, natsMsg_GetData(found->msg),
                             (size_t)natsMsg_GetDataLength(found->msg));
     }
+    if (err == AX_E_PROTOCOL)
+        key_index_unreadable(f->ing->key_index, found->subject);
     if (err == AX_E_NOMEM)
         happened(f, FIRING_NO_ANSWER);
     else

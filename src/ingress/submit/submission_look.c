@@ -62,9 +62,13 @@ static void on_compared(struct submission *s, ax_err err, const struct stored_ms
 
 static void on_record(struct submission *s, ax_err err, const struct record *r, uint64_t seq)
 {
-    if ((err == AX_OK && r->state != RECORD_CANCELLED) || (err == AX_E_PROTOCOL && seq != 0)) {
+    if (err == AX_OK && r->state != RECORD_CANCELLED) {
         s->answer.seq = seq;
         submission_event(s, SUBMISSION_FOUND);
+    } else if (err == AX_E_PROTOCOL && seq != 0) {
+        /* No decision is made on what cannot be read: the task is not done. */
+        key_index_unreadable(s->ing->key_index, s->task.id);
+        submission_event(s, SUBMISSION_NOT_FOUND);
     } else if (err != AX_OK && err != AX_E_NOT_FOUND) {
         submission_event(s, SUBMISSION_NO_ANSWER);
     } else {

@@ -124,13 +124,16 @@ static void test_ingress_is_written_as_the_protocol_says(void **state)
     const struct stats_ingress ingress = {
         .working = 3,
         .later = {.tasks = 5, .limit = 100},
-        .five_minutes = {.seconds = 12.5, .refused = 1, .unknown = 2, .buried = 3, .gaps = 4}};
+        .five_minutes = {
+            .seconds = 12.5, .refused = 1, .unknown = 2, .buried = 3, .gaps = 4, .unreadable = 5}};
     const struct stats_priority priority = {
         .priority = "high", .tasks = 6, .limit = -1, .busy_answers = 7};
     json_t *o = json_object(), *q = json_object();
     assert_true(stats_answer_put_ingress(o, &ingress));
-    check_json(o, "{\"working\":3,\"later\":{\"tasks\":5,\"limit\":100},\"five_minutes\":"
-                  "{\"seconds\":12.5,\"refused\":1,\"unknown\":2,\"buried\":3,\"gaps\":4}}");
+    check_json(
+        o,
+        "{\"working\":3,\"later\":{\"tasks\":5,\"limit\":100},\"five_minutes\":"
+        "{\"seconds\":12.5,\"refused\":1,\"unknown\":2,\"buried\":3,\"gaps\":4,\"unreadable\":5}}");
     assert_true(stats_answer_put_priority(q, &priority));
     check_json(q, "{\"priority\":\"high\",\"tasks\":6,\"limit\":null,\"spilling\":false,"
                   "\"busy_answers\":7}");
