@@ -51,6 +51,8 @@ typedef bool options_BOOL;
       FOR_EVERYWHERE, "with what this program's inboxes begin (_INBOX)")                        \
     X(reply_prefixes, "reply-prefixes", 0, "AX_REPLY_PREFIXES", INBOXES, 0, 0, NULL, NULL,      \
       "PREFIXES", FOR_ALL, "prefixes of inboxes that are answered beside _INBOX")               \
+    X(store, "store", 0, "AX_STORE", TEXT, 0, 0, NULL, NULL, "DIR", FOR_AX | FOR_COMMAND,       \
+      "store of an `ax up`: the address and the token are read there")                          \
     X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info", \
       "LEVEL", FOR_EVERYWHERE, "least level that is logged")                                    \
     X(http_bind, "http-bind", 0, "AX_HTTP_BIND", TEXT, 0, 0, NULL, "127.0.0.1", "ADDRESS",      \

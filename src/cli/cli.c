@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "bus/connect.h"
+#include "cli/find_server.h"
 
 int say(int code, const char *format, ...)
 {
@@ -27,6 +28,10 @@ natsConnection *cli_connect(struct cli *c)
     natsConnection *nc = NULL;
     struct problem p = {0};
     char name[32];
+    if (find_server(&c->options, &p) != AX_OK) {
+        say(CLI_FAILED, "%s", p.text);
+        return NULL;
+    }
     snprintf(name, sizeof(name), "ax %s", c->command->name);
     ax_err e = connect_open(&nc, &c->options, NULL, name, NULL, &p);
     if (e) {

@@ -25,11 +25,12 @@ ALLOWED = {
     "dispatch/fair": {"dispatch", "dispatch/attempt", "dispatch/pool", "dispatch/rate"},
     "dispatch/lead": {"dispatch", "dispatch/attempt", "dispatch/pool"},
     "dispatch/rate": set(),  # pure: no pool, no attempt
-    "cli": {"cli/streams"},
+    "cli": {"cli/streams", "cli/store"},
+    "cli/store": set(),  # of `ax up` and of those that look for it
     "cli/streams": {"cli"},
     "cli/submit": {"cli", "cli/streams"},
     "cli/access": {"cli"},
-    "cli/up": {"cli", "cli/streams"},
+    "cli/up": {"cli", "cli/store", "cli/streams"},
     "cli/work": {"cli", "cli/streams"},
     "cli/doctor": {"cli", "cli/streams"},
     "cli/dead": {"cli", "cli/streams"},

@@ -1,61 +1,16 @@
 # ax up: the ready line, health, a dead child that is started again, a clean stop, nothing left when ax up or its parent
 # is killed. What was stored is there after a restart, and what cannot work is named.
 # ctest: sanitize=address
-import asyncio
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 
 import nats
 
-from harness import SLOW, eventually, free_port, need, own, run
-
-
-class Up:
-    """One `ax up`, or a parent process that runs it."""
-
-    def __init__(self, ax, name, *args, parent=False, env=None):
-        self.log_path = os.path.join(ax.directory, f"{name}.log")
-        argv = [own("ax"), "up", *args]
-        if parent:
-            argv = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])", *argv]
-        environment = {k: v for k, v in ax.env.items() if k != "NATS_URL"}
-        environment.update({"AX_NATS_SERVER": need("nats-server", "AX_NATS_SERVER"), **(env or {})})
-        self.p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=open(self.log_path, "ab"),
-                                  stdin=subprocess.DEVNULL, env=environment, cwd=ax.directory)
-        self.url = None
-
-    async def ready(self):
-        line = await asyncio.wait_for(asyncio.to_thread(self.p.stdout.readline), 60 * SLOW)
-        found = re.fullmatch(r"ax ready (nats://127\.0\.0\.1:\d+)\n", line.decode())
-        assert found, f"ready line: {line!r}; {self.log()[-2000:]}"
-        self.url = found[1]
-        return self
-
-    def log(self):
-        return open(self.log_path, errors="replace").read()
-
-    def pids(self):
-        """Last pid of each child, by name, from the log."""
-        return {name: int(pid) for name, pid in re.findall(r"msg=started child=(\S+) pid=(\d+)", self.log())}
-
-    async def ended(self, seconds=20):
-        return await asyncio.wait_for(asyncio.to_thread(self.p.wait), seconds * SLOW)
-
-    async def none_left(self, pids):
-        await eventually(lambda: not [p for p in pids if alive(p)], 20, f"processes {pids} gone")
-
-
-def alive(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+from harness import SLOW, eventually, free_port, own, run
+from up import Up, alive
 
 
 def readyz(port):
@@ -144,10 +99,7 @@ async def killed(ax):
 
 async def refused(ax):
     async def fails(name, *args, env=None):
-        up = Up(ax, name, *args, env=env)
-        code = await up.ended()
-        assert not up.p.stdout.read(), "a ready line of what is not ready"
-        return code, [line for line in up.log().splitlines() if line.startswith("ax: ")]
+        return await Up(ax, name, *args, env=env).refused()
 
     code, said = await fails("port-taken", "--port", str(ax.port), "--store", "taken")
     assert code == 1 and len(said) == 1 and "ended while starting" in said[0], said

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,13 +21,16 @@
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/signals.h"
+#include "cli/store/store.h"
+#include "cli/store/store_file.h"
+#include "cli/store/token.h"
 #include "cli/streams/pool.h"
 #include "cli/up/child.h"
 #include "cli/up/health.h"
+#include "cli/up/host.h"
 #include "cli/up/program.h"
 #include "cli/up/readiness.h"
 #include "cli/up/server.h"
-#include "cli/up/store.h"
 #include "stats/http.h"
 
 #define START_TIMEOUT_MS 60000
@@ -40,6 +44,8 @@ const char cmd_up_detail[] = "When all is there, one line comes on stdout: ax re
                              "nats://127.0.0.1:PORT. Logs go to stderr. A child that\n"
                              "dies is started again. SIGINT, SIGTERM or the end of the parent "
                              "process stop everything, the server last.\n"
+                             "Every user of this machine can connect, unless --token closes it: "
+                             "the line has nats://TOKEN@… then, and `ax --store DIR` finds it.\n"
                              "--http PORT answers GET /healthz and /readyz (503 and the reason "
                              "while a child is down or not ready).\n"
                              "nats-server is the one AX_NATS_SERVER names, else the one on PATH, "
@@ -49,11 +55,13 @@ struct up {
     struct cli *cli;
     struct child children[CHILDREN];
     /* of the server */
-    const char *host;
-    char *store;
+    struct host host;
+    struct store store;
     int64_t port;
-    char url[128];
-    int lock;
+    char url[320]; /* without the token */
+    bool has_token;
+    char token[TOKEN_MAX_CHARS + 1];
+    char token_path[PATH_MAX + sizeof(STORE_TOKEN) + 1];
     char **server_environment, **daemon_environment; /* owned */
     int signals, parent; /* parent: -1, or a pidfd of the process that started this one */
     natsConnection *nc;
@@ -110,9 +118,9 @@ static bool launch_server(struct up *u)
     struct child *c = &u->children[SERVER];
     c->environment = u->server_environment;
     /* It holds the store for as long as it lives, whatever becomes of this process. */
-    c->keep_fd = u->lock;
-    server_drop_ports_files(u->store);
-    return server_args(c, u->store, u->host, (int)u->port, true) && child_start(c);
+    c->keep_fd = u->store.lock_fd;
+    server_drop_ports_files(u->store.path);
+    return server_args(c, u->store.path, u->host.address, (int)u->port, true) && child_start(c);
 }
 
 /* Sets u->port, unless u->stop. */
@@ -122,7 +130,7 @@ static int wait_server(struct up *u, const char *version)
     int64_t deadline_ms = clock_now_ms() + START_TIMEOUT_MS;
     pid_t pid = c->pid;
     int port = 0;
-    while (!u->stop && (port = server_port(u->store, pid)) == 0) {
+    while (!u->stop && (port = server_port(u->store.path, pid)) == 0) {
         if (c->pid == 0) {
             return say(CLI_FAILED,
                        "nats-server (%s, version %s) ended while starting; its log says why",
@@ -150,7 +158,11 @@ static char **make_daemon_environment(const struct up *u)
         {"NATS_CERT", NULL},
         {"NATS_KEY", NULL},
         {"AX_REPLICAS", NULL},
+        /* Their HTTP is for this process alone (readiness_probe). */
+        {"AX_HTTP_BIND", NULL},
         {"NATS_URL", u->url},
+        /* The name of the file: the token itself is in no environment and on no command line. */
+        {"NATS_PASSWORD_FILE", u->has_token ? u->token_path : NULL},
         {"AX_LOG_LEVEL", level != NULL ? level : "info"},
     };
     return environment_with(variables, sizeof(variables) / sizeof(variables[0]));
@@ -164,18 +176,20 @@ static int start_server(struct up *u)
     if (program_find_server(c->path, version, &p) != AX_OK)
         return say(CLI_FAILED, "%s", p.text);
     u->server_environment = server_environment();
-    if (u->server_environment == NULL || !server_write_conf(u->store))
-        return say(CLI_FAILED, "%s/" SERVER_CONF ": %s", u->store, strerror(errno));
+    if (u->server_environment == NULL)
+        return say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
+    if (server_write_conf(&u->store, u->has_token ? u->token : NULL, &p) != AX_OK)
+        return say(CLI_FAILED, "%s", p.text);
     if (!launch_server(u))
         return say(CLI_FAILED, "%s cannot be started", c->path);
     int code = wait_server(u, version);
     if (code != CLI_OK || u->stop)
         return code;
-    bool any = strcmp(u->host, "0.0.0.0") == 0 || strcmp(u->host, "::") == 0;
-    snprintf(u->url, sizeof(u->url), "nats://%s:%d", any ? "127.0.0.1" : u->host, (int)u->port);
+    snprintf(u->url, sizeof(u->url), "nats://%s:%d", u->host.in_url, (int)u->port);
     u->daemon_environment = make_daemon_environment(u);
     /* Later starts use the same port and write no ports file. */
-    if (u->daemon_environment == NULL || !server_args(c, u->store, u->host, (int)u->port, false))
+    if (u->daemon_environment == NULL ||
+        !server_args(c, u->store.path, u->host.address, (int)u->port, false))
         return say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
     return CLI_OK;
 }
@@ -183,7 +197,10 @@ static int start_server(struct up *u)
 static int provision(struct up *u)
 {
     struct problem p = {0};
-    struct options o = {.server = u->url, .log_level = u->cli->options.log_level, .replicas = 1};
+    struct options o = {.server = u->url,
+                        .password_file = u->has_token ? u->token_path : NULL,
+                        .log_level = u->cli->options.log_level,
+                        .replicas = 1};
     struct priorities ps;
     ax_err err = connect_open(&u->nc, &o, NULL, "ax up", NULL, &p);
     if (err == AX_OK)
@@ -307,17 +324,33 @@ static int start_http(struct up *u)
     return CLI_OK;
 }
 
+/* The address is on stdout for whoever started this, and in the store for `ax` commands. */
+static int tell_ready(struct up *u)
+{
+    struct problem p = {0};
+    char url[sizeof(u->url) + sizeof(u->token)];
+    snprintf(url, sizeof(url), "nats://%s%s%s:%d", u->token, u->has_token ? "@" : "",
+             u->host.in_url, (int)u->port);
+    if (u->has_token)
+        log_info("clients need the token", "file=%s", u->token_path);
+    else
+        log_warn("open to every user of this machine; --token closes it", "url=%s", u->url);
+    if (store_file_create(&u->store, STORE_URL, url, &p) != AX_OK)
+        return say(CLI_FAILED, "%s", p.text);
+    printf("ax ready %s\n", url);
+    fflush(stdout);
+    return CLI_OK;
+}
+
 static int run(struct up *u)
 {
-    static int (*const steps[])(struct up *u) = {start_http, start_server, provision, start_daemons,
-                                                 wait_ready};
+    static int (*const steps[])(struct up *u) = {start_http,    start_server, provision,
+                                                 start_daemons, wait_ready,   tell_ready};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int code = steps[i](u);
         if (code != CLI_OK || u->stop)
             return code;
     }
-    printf("ax ready %s\n", u->url);
-    fflush(stdout);
     watch(u);
     return CLI_OK;
 }
@@ -327,6 +360,8 @@ static void stop_all(struct up *u)
     struct child *daemons[] = {&u->children[INGRESS], &u->children[DISPATCH]};
     struct child *server[] = {&u->children[SERVER]};
     health_set(&u->health, false, "stopping");
+    if (u->store.lock_fd >= 0)
+        store_file_remove(&u->store, STORE_URL);
     child_stop_all(daemons, 2, STOP_GRACE_MS);
     natsConnection_Close(u->nc);
     natsConnection_Destroy(u->nc);
@@ -336,7 +371,8 @@ static void stop_all(struct up *u)
         child_clear_args(&u->children[i]);
     free(u->server_environment);
     free(u->daemon_environment);
-    free(u->store);
+    store_close(&u->store);
+    explicit_bzero(u->token, sizeof(u->token));
 }
 
 static int find_daemons(struct up *u)
@@ -352,16 +388,59 @@ static int find_daemons(struct up *u)
     return CLI_OK;
 }
 
+/* ---- what was asked for */
+
+static int take_host(struct up *u, const char *given)
+{
+    struct problem p = {0};
+    if (host_resolve(given, &u->host, &p) != AX_OK)
+        return say(CLI_USAGE, "%s", p.text);
+    if (u->host.is_loopback || u->has_token)
+        return CLI_OK;
+    return say(CLI_USAGE,
+               "--host: %s can be reached from other machines, where anybody could connect: "
+               "--token is needed with it",
+               given);
+}
+
+static int take_store(struct up *u, const char *given)
+{
+    struct problem p = {0};
+    ax_err err = store_take(given, &u->store, &p);
+    if (err == AX_OK && u->has_token)
+        err = token_take(&u->store, u->token, &p);
+    if (err == AX_OK) {
+        store_file_remove(&u->store, STORE_URL); /* of one that was killed */
+        snprintf(u->token_path, sizeof(u->token_path), "%s/" STORE_TOKEN, u->store.path);
+        return CLI_OK;
+    }
+    return say(err == AX_E_INVALID && u->store.path == NULL ? CLI_USAGE : CLI_FAILED, "%s", p.text);
+}
+
+/* Signals and the parent's end. */
+static int watch_for_the_end(struct up *u, pid_t parent)
+{
+    bool gone = false;
+    u->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD}, 4);
+    if (u->signals < 0)
+        return say(CLI_FAILED, "signalfd: %s", strerror(errno));
+    u->parent = watch_parent(parent, &gone);
+    return gone ? say(CLI_FAILED, "the parent process has ended") : CLI_OK;
+}
+
 int cmd_up(struct cli *c)
 {
-    struct up u = {.cli = c, .host = "127.0.0.1", .port = 4222, .lock = -1};
-    const char *store = NULL;
+    struct up u = {.cli = c, .port = 4222, .store = {.fd = -1, .lock_fd = -1}};
+    const char *host = "127.0.0.1";
     int64_t http_port_given = INT64_MIN;
     const struct flag flags[] = {
         {"port", FLAG_INT, &u.port, 0, 65535, "N",
          "port of the NATS server (default 4222; 0: any free one)"},
-        {"host", FLAG_TEXT, &u.host, 0, 0, "ADDRESS", "address it listens on (default 127.0.0.1)"},
-        {"store", FLAG_TEXT, &store, 0, 0, "DIR",
+        {"host", FLAG_TEXT, &host, 0, 0, "ADDRESS",
+         "address it listens on (default 127.0.0.1); other machines need --token"},
+        {"token", FLAG_BOOL, &u.has_token, 0, 0, NULL,
+         "close it: clients need the token that is kept in the store"},
+        {"store", FLAG_TEXT, &c->options.store, 0, 0, "DIR",
          "where its streams are kept (default ~/.local/share/ax)"},
         {"http", FLAG_INT, &http_port_given, -1, 65535, "PORT",
          "answer health checks there (-1: any free port)"},
@@ -372,17 +451,15 @@ int cmd_up(struct cli *c)
         return code;
     u.http_port = http_port_given == INT64_MIN ? c->options.http_port : http_port_given;
     health_init(&u.health, "starting");
-    u.signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD}, 4);
-    if (u.signals < 0)
-        return say(CLI_FAILED, "signalfd: %s", strerror(errno));
-    bool gone = false;
-    u.parent = watch_parent(parent, &gone);
-    if (gone)
-        return say(CLI_FAILED, "the parent process has ended");
-    code = find_daemons(&u);
-    if (code != CLI_OK)
-        return code;
-    code = store_open(store, &u.store, &u.lock);
+    /* What the server writes is for nobody else either. */
+    umask(077);
+    code = watch_for_the_end(&u, parent);
+    if (code == CLI_OK)
+        code = take_host(&u, host);
+    if (code == CLI_OK)
+        code = find_daemons(&u);
+    if (code == CLI_OK)
+        code = take_store(&u, c->options.store);
     if (code == CLI_OK)
         code = run(&u);
     stop_all(&u);

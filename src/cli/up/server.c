@@ -10,19 +10,21 @@
 #include <unistd.h>
 
 #include "cli/environment.h"
+#include "cli/store/store_file.h"
+#include "cli/store/token.h"
 
-bool server_write_conf(const char *store)
+ax_err server_write_conf(const struct store *s, const char *token, struct problem *p)
 {
     /* Every task has subjects of its own: a cache of who subscribes to which subject would be
      * written and never read again. */
     static const char text[] = "# written by `ax up` at every start\ndisable_sublist_cache: true\n";
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof(path), "%s/" SERVER_CONF, store);
-    FILE *f = fopen(path, "w");
-    if (f == NULL)
-        return false;
-    bool right = fputs(text, f) >= 0;
-    return fclose(f) == 0 && right;
+    char conf[sizeof(text) + TOKEN_MAX_CHARS + 64];
+    /* Here and not on the command line, which others can read. */
+    snprintf(conf, sizeof(conf), "%s%s%s%s", text, token != NULL ? "authorization { token: \"" : "",
+             token != NULL ? token : "", token != NULL ? "\" }\n" : "");
+    ax_err err = store_file_write(s, SERVER_CONF, conf, p);
+    explicit_bzero(conf, sizeof(conf));
+    return err;
 }
 
 /* Memory this process may have: the machine's, or less by its control group. */

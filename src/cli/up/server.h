@@ -4,12 +4,15 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
+#include "cli/store/store.h"
 #include "cli/up/child.h"
 
 #define SERVER_CONF "nats-server.conf" /* in the store */
 
-/* Writes the configuration file into the store. False: errno. */
-bool server_write_conf(const char *store);
+/* Writes the configuration file into the store. token: what clients have to know; NULL: the server
+ * is open. Errors as of store_file_write. */
+ax_err server_write_conf(const struct store *s, const char *token, struct problem *p);
 /* This process's environment, with settings of Go's garbage collector where it has none. The caller
  * frees it. NULL: errno. */
 char **server_environment(void);

@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/find_server.h"
 #include "cli/signals.h"
 #include "cli/streams/pool.h"
 #include "cli/work/worker.h"
@@ -100,7 +101,8 @@ static int connect_and_work(struct cli *c, struct worker *w, int signals)
 {
     struct problem p = {0};
     w->events = (struct wire_events){.reconnected = on_reconnected, .arg = &w->box};
-    if (connect_open(&w->nc, &c->options, NULL, "ax work", &w->events, &p) != AX_OK)
+    if (find_server(&c->options, &p) != AX_OK ||
+        connect_open(&w->nc, &c->options, NULL, "ax work", &w->events, &p) != AX_OK)
         return say(CLI_FAILED, "%s", p.text);
     int code = work(w, signals);
     acks_free(&w->acks);
