@@ -32,6 +32,7 @@ static void read_config(const json_t *config, struct stream_info *out)
     out->rank = json_string_value(json_object_get(metadata, "ax.rank"));
     out->on_full = json_string_value(json_object_get(metadata, "ax.on_full"));
     out->group_share = json_string_value(json_object_get(metadata, "ax.group_share"));
+    out->pool_share = json_string_value(json_object_get(metadata, "ax.pool_share"));
     out->max_later = read_max_later(metadata);
 }
 

@@ -14,6 +14,9 @@
 /* Messages that ax.max_later allows in AX_LATER where it is not there. */
 #define STREAM_INFO_MAX_LATER 1000000
 
+/* The part of a stream that one pool may hold where ax.pool_share is not there. */
+#define STREAM_INFO_POOL_SHARE 0.9
+
 struct stream_info {
     const char *name;    /* texts are borrowed from the answer */
     const char *subject; /* the first of its subjects; NULL: none */
@@ -26,8 +29,8 @@ struct stream_info {
     int64_t max_msgs, max_bytes; /* -1: unlimited */
     int64_t max_age_ns;          /* 0: none */
     /* Metadata, as the operator wrote it; NULL: not there. */
-    const char *rank, *on_full, *group_share; /* ax.rank, ax.on_full, ax.group_share */
-    int64_t max_later;                        /* ax.max_later; -1: not there or no number */
+    const char *rank, *on_full, *group_share, *pool_share; /* ax.rank and so on */
+    int64_t max_later; /* ax.max_later; -1: not there or no number */
 };
 
 /* Reads an answer or an item of a list (borrowed, and so are out's texts). AX_E_PROTOCOL: it holds

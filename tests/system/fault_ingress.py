@@ -138,6 +138,24 @@ async def recurring(rig, point):
     assert not await ax.messages("AX_LATER")
 
 
+async def one_waits(rig, point):
+    """The queue is full, one firing of a schedule waits for it, and another is skipped."""
+    ax = rig.ax
+    key = rig.key("waits")
+    await ax.edit_stream("AX_HIGH", max_msgs=1)
+    await rig.arm(ax.ingress, point)
+    await rig.submit()
+    await rig.submit("ack", key, headers={"Ax-Cron": "@every 1s", "Ax-Overlap": "queue"})
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
+    await rig.command("cron", "rm", key, "--pool", "email")
+    await rig.work()
+    await rig.settled()
+    await ax.edit_stream("AX_HIGH", max_msgs=1000)
+    assert all(rig.ledger.starts[k] == [1] for k in rig.firings(key)), "a firing ran twice"
+    assert not await ax.messages("AX_LATER")
+
+
 async def batched(rig, point):
     """Many tasks in one message, answered by one reply; repeated until it comes."""
     ax = rig.ax
@@ -201,7 +219,7 @@ SCENARIOS = {
     "cron.remove-old.before": recurring, "cron.remove-old.after": recurring,
     "firing.record.before": recurring, "firing.record.after": recurring, "firing.publish.before": recurring,
     "firing.publish.after": recurring, "firing.ack.before": recurring, "firing.ack.after": recurring,
-    "firing.skip": recurring,
+    "firing.skip": recurring, "firing.one-waits": one_waits,
     "feed.publish.before": delayed, "feed.publish.after": delayed, "feed.ack.before": delayed, "feed.ack.after": delayed,
     "feed.known": fed_twice, "feed.earlier": fed_early, "feed.publish.full": fed_full,
     "feed.give-back.before": fed_full, "feed.give-back.after": fed_full,

@@ -283,10 +283,10 @@ def check_streams():
                 continue  # of a user that ax access makes up
             failures.append(f"{page}: {name} is neither a stream nor a variable")
     stages = set(re.findall(r'"(?:\$KV\.)?(ax\.[a-z]+)[.%"]', sources("src/**/*.[ch]", "streams/*.json"))) - {
-        "ax.rank", "ax.on", "ax.max", "ax.v", "ax.lock"}
+        "ax.rank", "ax.on", "ax.max", "ax.pool", "ax.v", "ax.lock"}
     for stage in sorted(s for s in stages if not re.search(rf"\b{re.escape(s)}\b", everything)):
         failures.append(f"subject {stage}.… is not documented")
-    for key in ("ax.rank", "ax.on_full", "ax.max_later"):
+    for key in ("ax.rank", "ax.on_full", "ax.group_share", "ax.pool_share", "ax.max_later"):
         if key not in docs["docs/tuning.md"]:
             failures.append(f"metadata {key} is not documented in docs/tuning.md")
 

@@ -19,6 +19,8 @@ struct priority {
     bool spill; /* ax.on_full = spill */
     /* ax.group_share: part of max_msgs that groups share when it is full, 0 (not at all) … 1 */
     double group_share;
+    /* ax.pool_share: part of max_msgs that one pool may hold while others contend, 0 … 1 */
+    double pool_share;
     int64_t max_msgs;  /* as the server has it now; -1 unlimited */
     uint64_t messages; /* at the time of reading */
     int64_t consumers; /* the same */

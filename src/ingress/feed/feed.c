@@ -38,6 +38,7 @@ static struct ingress *ingress_of(const struct feed *d)
 static void free_feed(struct feed *d)
 {
     struct feeder *f = d->feeder;
+    feeder_leaves(f, d);
     natsMsg_Destroy(d->msg);
     free(d->firing);
     free(d);
@@ -106,6 +107,47 @@ static void give_back(struct feed *d)
     forget(d);
 }
 
+/* Its pool keeps others' out of the window: it returns when many others have been seen. */
+static void give_way(struct feed *d)
+{
+    key_index_still_later(ingress_of(d)->key_index, d->id);
+    ack_send_nak(ingress_of(d)->wire, natsMsg_GetReply(d->msg), feeder_return_ms(d->feeder, d));
+    forget(d);
+}
+
+static void set_aside(struct feed *d)
+{
+    key_index_still_later(ingress_of(d)->key_index, d->id);
+    feeder_set_aside(d->feeder);
+}
+
+/* ---- examine: of a schedule's firings one waits for room at most, the earliest */
+
+static void on_examined(void *arg, ax_err err, const struct stored_msg *found)
+{
+    struct feed *d = arg;
+    struct ack_subject source = {0};
+    if (!is_heard(d))
+        return;
+    ack_parse_subject(natsMsg_GetReply(d->msg), &source);
+    bool earlier = err == AX_OK && found->seq < source.stream_seq;
+    if (earlier) {
+        metric_add(ingress_of(d)->counters.cron_skipped, 1);
+        FAULT("firing.one-waits");
+    }
+    answered(d, earlier                                 ? FEED_FOUND
+                : err == AX_OK || err == AX_E_NOT_FOUND ? FEED_NOT_FOUND
+                                                        : FEED_NO_ANSWER);
+}
+
+static void examine(struct feed *d)
+{
+    d->asked = pipeline_get(ingress_of(d)->pipe, feeder_source(d->feeder),
+                            natsMsg_GetSubject(d->msg), 1, ASK_WAIT_MS, on_examined, d) == AX_OK;
+    if (!d->asked)
+        feed_event(d, FEED_NOT_ASKED);
+}
+
 /* ---- look: the queue has a task of this id already (rule 4) */
 
 static void on_looked(void *arg, ax_err err, const struct stored_msg *found)
@@ -160,6 +202,7 @@ static enum feed_event stored(struct feed *d)
     struct ingress *ing = ingress_of(d);
     if (d->firing != NULL)
         metric_add(ing->counters.cron_fired, 1);
+    d->fed = true;
     key_index_left_later(ing->key_index, d->id);
     return FEED_STORED;
 }
@@ -194,6 +237,8 @@ static void on_published(void *arg, const struct answer *a)
     FAULT_IF(a->err == AX_OK && is_firing(d), "firing.publish.after");
     FAULT_IF(a->err == AX_OK && is_due(d), "feed.publish.after");
     FAULT_IF(a->err_code == JSERR_STORE_FULL, "feed.publish.full");
+    queue_room_settled(feeder_queue(d->feeder), d->held, a->err == AX_OK, a->seq);
+    d->held = NULL;
     feeder_answered(d->feeder, a->err == AX_OK, is_full);
     if (!is_heard(d))
         return;
@@ -297,6 +342,9 @@ static void perform(struct feed *d, enum feed_action action)
         [FEED_DO_ACK] = ack,
         [FEED_DO_ACK_UNHEARD] = ack_unheard,
         [FEED_DO_GIVE_BACK] = give_back,
+        [FEED_DO_GIVE_WAY] = give_way,
+        [FEED_DO_SET_ASIDE] = set_aside,
+        [FEED_DO_LOOK_EARLIER] = examine,
         [FEED_DO_FORGET] = forget,
     };
     static const int64_t waits_ms[FEED_ACTION_COUNT] = {
@@ -358,6 +406,7 @@ static bool take_firing(struct feed *d, const struct task *t, const struct ack_s
         return false;
     cron_firing_init(d->firing, ingress_of(d), t, d->msg, source->stream_seq, source->timestamp_ns);
     d->facts.unclaimed = t->overlap != TASK_OVERLAP_QUEUE;
+    d->facts.unexamined = true;
     d->attempt = 1;
     return true;
 }
@@ -367,9 +416,11 @@ static enum feed_event take_task(struct feed *d, const struct task *t,
 {
     clock_merge(ingress_of(d)->clock, t->submitted);
     d->attempt = t->attempt;
+    memcpy(d->pool, t->pool, sizeof(d->pool));
     if (t->cron != NULL && !take_firing(d, t, source))
         return FEED_NO_MEMORY;
     snprintf(d->id, sizeof(d->id), "%s", d->firing != NULL ? d->firing->id : t->id);
+    feeder_entered(d->feeder, d);
     return FEED_TASK;
 }
 

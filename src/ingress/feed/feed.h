@@ -12,6 +12,8 @@
 
 struct feeder;
 struct firing;
+struct crowd_pool;
+struct pool_held;
 
 struct feed {
     struct feed *prev, *next; /* feeder.c: the list of its state */
@@ -19,7 +21,11 @@ struct feed {
     natsMsg *msg;          /* owned */
     struct firing *firing; /* of a recurring task; NULL: an ordinary one (owned) */
     struct feed_facts facts;
+    struct crowd_pool *crowd; /* its pool in the window; NULL: not counted */
+    struct pool_held *held;   /* its place in the queue while it is on its way there */
+    char pool[NAME_MAX_CHARS + 1];
     bool asked;      /* a question is under way */
+    bool fed;        /* the queue has it */
     uint64_t number; /* order of arrival */
     uint32_t attempt;
     int64_t lease_ns;      /* monotonic: when the lease was renewed last */

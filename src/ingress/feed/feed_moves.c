@@ -15,6 +15,20 @@ static const struct move rows[] = {
     {F(READY), F(TURN), IF(UNCLAIMED), F(CLAIMING), DO(CLAIM), 0},
     {F(READY), F(TURN), ALWAYS, F(PUBLISHING), DO(PUBLISH), 0},
     {F(READY), F(STOPPED), ALWAYS, F(ENDED), DO(GIVE_BACK), 0},
+    /* Of a schedule's firings one waits at most; an ordinary task is kept, here or at its source.
+     */
+    {F(READY), F(NO_PLACE), IF(UNEXAMINED), F(EXAMINING), DO(LOOK_EARLIER), 0},
+    {F(READY), F(NO_PLACE), ALWAYS, F(ASIDE), DO(SET_ASIDE), 0},
+    {F(READY), F(CROWDED), ALWAYS, F(ENDED), DO(GIVE_WAY), 0},
+
+    {F(ASIDE), F(DUE), ALWAYS, F(READY), DO(QUEUE_UP), 0},
+    {F(ASIDE), F(CROWDED), ALWAYS, F(ENDED), DO(GIVE_WAY), 0},
+    {F(ASIDE), F(STOPPED), ALWAYS, F(ENDED), DO(GIVE_BACK), 0},
+
+    {F(EXAMINING), F(FOUND), ALWAYS, F(ACKING), DO(ACK), 0},
+    {F(EXAMINING), F(NOT_FOUND), ALWAYS, F(READY), DO(QUEUE_UP), 0},
+    {F(EXAMINING), F(NO_ANSWER), ALWAYS, F(WAITING), DO(WAIT_ERROR), 0},
+    {F(EXAMINING), F(NOT_ASKED), ALWAYS, F(WAITING), DO(WAIT_TICK), 0},
 
     {F(CLAIMING), F(GO), ALWAYS, F(READY), DO(QUEUE_UP), 0},
     {F(CLAIMING), F(SKIP), ALWAYS, F(ACKING), DO(ACK), 0},
@@ -50,7 +64,14 @@ static const struct move rows[] = {
 static bool holds(unsigned condition, const void *facts)
 {
     const struct feed_facts *f = facts;
-    return condition == IF(UNCLAIMED) ? f->unclaimed : f->acks < ACK_TRIES;
+    switch (condition) {
+    case IF(UNCLAIMED):
+        return f->unclaimed;
+    case IF(UNEXAMINED):
+        return f->unexamined;
+    default:
+        return f->acks < ACK_TRIES;
+    }
 }
 
 #define X(name, text) text,
@@ -80,7 +101,8 @@ struct moves *feed_moves_table(void)
 
 const struct move *feed_moves_step(struct moves *m, struct feed_facts *f, enum feed_event event)
 {
-    const struct move *row = moves_find(m, f->state, event, f);
+    enum feed_state was = f->state;
+    const struct move *row = moves_find(m, was, event, f);
     if (row == NULL)
         return NULL;
     if (row->to != MOVES_STAY)
@@ -88,5 +110,7 @@ const struct move *feed_moves_step(struct moves *m, struct feed_facts *f, enum f
     f->acks += row->action == DO(ACK);
     if (event == F(GO))
         f->unclaimed = false;
+    if (was == F(EXAMINING) && event == F(NOT_FOUND))
+        f->unexamined = false;
     return row;
 }

@@ -10,18 +10,22 @@
 #include "bus/provision/provisioner.h"
 #include "bus/puller.h"
 #include "bus/stream_info.h"
+#include "ingress/feed/crowd.h"
+#include "ingress/pools.h"
 #include "ingress/queue/queue.h"
 
 #define NAK_DELAY_MS 1000 /* as in feed.c */
 #define WINDOW 256
-#define TICK_MS 100
+#define CROWDED 192 /* messages held: pools that crowd the window give way */
+#define ASIDE_FIRST_MS 10
+#define ASIDE_MAX_MS 200
 #define LEASE_NS 1500000000LL /* renewed this often; the consumer's ack_wait is 6 s */
 #define ROOM_FIRST_MS 25
 #define ROOM_MAX_MS 500
 #define ASK_WAIT_MS 5000
 
 /* Lists of messages, by state; each in order of arrival. */
-enum { READY, FLYING, WAITING, LISTS };
+enum { READY, FLYING, WAITING, ASIDE, LISTS };
 
 /* How much the queue takes. */
 struct room {
@@ -42,7 +46,10 @@ struct feeder {
     int held, publishing, in_flight;
     uint64_t arrived;
     struct room room;
-    struct loop_timer tick;
+    struct crowd *crowd;
+    int64_t aside_ms; /* until those set aside have their turn again */
+    bool fed_meanwhile;
+    struct loop_timer tick, aside;
     struct metric *fed, *dropped, *refused;
     struct log_gate gate;
 };
@@ -68,7 +75,10 @@ static int list_of(enum feed_state state)
 {
     if (state == FEED_NEW || state == FEED_ENDED)
         return LISTS;
-    return state == FEED_READY ? READY : state == FEED_WAITING ? WAITING : FLYING;
+    return state == FEED_READY     ? READY
+           : state == FEED_WAITING ? WAITING
+           : state == FEED_ASIDE   ? ASIDE
+                                   : FLYING;
 }
 
 void feeder_moved(struct feeder *f, struct feed *d, enum feed_state from, enum feed_state to)
@@ -148,6 +158,7 @@ void feeder_answered(struct feeder *f, bool stored, bool full)
     if (stored) {
         metric_add(f->fed, 1);
         r->progress = true;
+        f->fed_meanwhile = true;
     } else if (full) {
         metric_add(f->refused, 1);
         if (!r->full)
@@ -162,19 +173,96 @@ void feeder_was_known(struct feeder *f)
     metric_add(f->dropped, 1);
 }
 
+/* ---- one pool beside others */
+
+/* A spill keeps the order of a pool that is alone. Firings are looked at whoever is here. */
+static bool gives_way(const struct feeder *f)
+{
+    return strcmp(f->source, STREAM_LATER) == 0 || pools_count(f->queue->ing->pools) >= 2;
+}
+
+/* d may not go into the queue now. It may end here. */
+static void hold_up(struct feeder *f, struct feed *d)
+{
+    int64_t now_ns = loop_now_ns(f->queue->ing->loop);
+    crowd_held_up(d->crowd, now_ns);
+    if (f->held >= CROWDED && gives_way(f) && crowd_is_too_large(d->crowd, now_ns))
+        feed_event(d, FEED_CROWDED);
+}
+
+/* A place for d, or not: then it is set aside, or ends. A firing is claimed without one. */
+static void turn(struct feeder *f, struct feed *d)
+{
+    struct over_quota ignored;
+    if (!d->facts.unclaimed &&
+        queue_room_take(f->queue, d->pool, &d->held, &ignored) != POOL_SHARE_ROOM) {
+        feed_event(d, FEED_NO_PLACE);
+        if (d->facts.state == FEED_ASIDE)
+            hold_up(f, d);
+        return;
+    }
+    feed_event(d, FEED_TURN);
+    if (d->facts.state == FEED_PUBLISHING) {
+        f->publishing++;
+        f->room.tasks--;
+    } else if (d->held != NULL) {
+        queue_room_settled(f->queue, d->held, false, 0);
+        d->held = NULL;
+    }
+}
+
+static void on_aside(void *arg)
+{
+    struct feeder *f = arg;
+    struct feed *d, *next;
+    f->aside_ms = f->fed_meanwhile                 ? ASIDE_FIRST_MS
+                  : f->aside_ms * 2 > ASIDE_MAX_MS ? ASIDE_MAX_MS
+                                                   : f->aside_ms * 2;
+    f->fed_meanwhile = false;
+    DL_FOREACH_SAFE(f->lists[ASIDE], d, next) {
+        feed_event(d, FEED_DUE);
+    }
+    feeder_pump(f);
+}
+
+void feeder_set_aside(struct feeder *f)
+{
+    if (!loop_timer_is_running(&f->aside))
+        loop_timer_start(f->queue->ing->loop, &f->aside, f->aside_ms, on_aside, f);
+}
+
+void feeder_entered(struct feeder *f, struct feed *d)
+{
+    d->crowd = crowd_enter(f->crowd, d->pool);
+}
+
+void feeder_leaves(struct feeder *f, struct feed *d)
+{
+    if (d->held != NULL)
+        queue_room_settled(f->queue, d->held, false, 0);
+    crowd_leave(d->crowd, d->fed);
+}
+
+int64_t feeder_return_ms(struct feeder *f, struct feed *d)
+{
+    return crowd_return_ms(d->crowd, loop_now_ns(f->queue->ing->loop));
+}
+
 /* When the pipeline is full the tick comes back. */
 void feeder_pump(struct feeder *f)
 {
     struct room *r = &f->room;
     struct pipeline *pipe = f->queue->ing->pipe;
-    while (f->running && f->lists[READY] != NULL && (!r->full || r->tasks > 0) &&
-           pipeline_room(pipe) > 0) {
-        struct feed *d = f->lists[READY];
-        feed_event(d, FEED_TURN);
-        if (d->facts.state == FEED_PUBLISHING) {
-            f->publishing++;
-            r->tasks--;
-        }
+    struct feed *d, *next;
+    DL_FOREACH_SAFE(f->lists[READY], d, next) {
+        if (!f->running || pipeline_room(pipe) <= 0)
+            break;
+        if (!r->full || r->tasks > 0)
+            turn(f, d);
+        else if (d->facts.unexamined)
+            feed_event(d, FEED_NO_PLACE);
+        else
+            hold_up(f, d);
     }
     ask_room_if_full(f);
 }
@@ -203,10 +291,11 @@ static void on_tick(void *arg)
         if (d->wait_until_ns <= now_ns)
             feed_event(d, FEED_DUE);
     }
+    crowd_tick(f->crowd, now_ns);
     renew(f, now_ns);
     feeder_pump(f);
     if (f->held > 0)
-        loop_timer_start(f->queue->ing->loop, &f->tick, TICK_MS, on_tick, f);
+        loop_timer_start(f->queue->ing->loop, &f->tick, CROWD_TICK_MS, on_tick, f);
 }
 
 bool feeder_may_log(struct feeder *f, unsigned long *more)
@@ -232,7 +321,7 @@ static void on_message(void *arg, natsMsg *msg)
     f->held++;
     want(f);
     if (!loop_timer_is_running(&f->tick))
-        loop_timer_start(ing->loop, &f->tick, TICK_MS, on_tick, f);
+        loop_timer_start(ing->loop, &f->tick, CROWD_TICK_MS, on_tick, f);
     feed_start(d);
     feeder_pump(f);
 }
@@ -272,9 +361,12 @@ ax_err feeder_new(struct feeder **out, struct queue *queue, const char *source)
 {
     struct feeder *f = calloc(1, sizeof(*f));
     char consumer[NAME_MAX_CHARS + 16];
-    if (f == NULL)
+    if (f == NULL || (f->crowd = crowd_new()) == NULL) {
+        free(f);
         return AX_E_NOMEM;
+    }
     f->queue = queue;
+    f->aside_ms = ASIDE_FIRST_MS;
     f->source = source;
     f->room.delay_ms = ROOM_FIRST_MS;
     feeder_consumer(queue->p.name, consumer);
@@ -287,6 +379,7 @@ ax_err feeder_new(struct feeder **out, struct queue *queue, const char *source)
     ax_err err = puller_new(&f->puller, queue->ing->wire, queue->ing->loop, source, consumer,
                             &events);
     if (err != AX_OK) {
+        free(f->crowd);
         free(f);
         return err;
     }
@@ -310,6 +403,7 @@ void feeder_run(struct feeder *f, bool run)
     if (!run) {
         give_back(f, READY);
         give_back(f, WAITING);
+        give_back(f, ASIDE);
     }
     want(f);
 }

@@ -35,6 +35,14 @@ void feeder_moved(struct feeder *f, struct feed *d, enum feed_state from, enum f
 void feeder_answered(struct feeder *f, bool stored, bool full);
 /* d's task is in the queue already: counted. */
 void feeder_was_known(struct feeder *f);
+/* d's pool is known: it is in the window. */
+void feeder_entered(struct feeder *f, struct feed *d);
+/* d is about to end. */
+void feeder_leaves(struct feeder *f, struct feed *d);
+/* For how long d is given back. */
+int64_t feeder_return_ms(struct feeder *f, struct feed *d);
+/* A message was set aside: it has its turn again in a moment. */
+void feeder_set_aside(struct feeder *f);
 /* Room for one more message. */
 void feeder_forgot(struct feeder *f);
 /* Something has changed: publishes what can be published. */

@@ -46,12 +46,13 @@ static void on_sample(void *arg, ax_err err, const struct stream_info *info)
     if (err != AX_OK)
         return;
     drain_sample(&q->drain, info->last_seq - info->messages, loop_now_ns(q->ing->loop));
+    queue_room_learn(q, info);
     q->p.max_msgs = info->max_msgs;
     q->p.messages = info->messages;
     report(q);
 }
 
-static void sample(struct queue *q)
+void queue_sample(struct queue *q)
 {
     if (q->asking)
         return;
@@ -64,7 +65,7 @@ static void on_sample_timer(void *arg)
 {
     struct queue *q = arg;
     if (q->here)
-        sample(q);
+        queue_sample(q);
     loop_timer_start(q->ing->loop, &q->sample_timer, SAMPLE_IDLE_MS, on_sample_timer, q);
 }
 
@@ -72,7 +73,7 @@ int64_t queue_hint_ms(struct queue *q)
 {
     int64_t now = loop_now_ns(q->ing->loop);
     if (now - q->asked_ns >= SAMPLE_BUSY_NS)
-        sample(q);
+        queue_sample(q);
     return drain_hint_ms(&q->drain, now);
 }
 
@@ -119,6 +120,7 @@ static void ask_spill(void *arg)
     char consumer[64];
     feeder_consumer(q->p.name, consumer);
     q->spill_observed_at_ask = q->spill_observed;
+    queue_room_watch_spill(q);
     if (!q->here || consumer_info_get(q->ing->pipe, q->ing->loop, STREAM_SPILL, consumer,
                                       INFO_WAIT_MS, on_spill_info, q) != AX_OK)
         loop_timer_start(q->ing->loop, &q->spill_timer, SPILL_POLL_MS, ask_spill, q);
@@ -159,6 +161,9 @@ static struct queue *queue_new(struct ingress *ing, const struct priority *p)
         q, METRIC_COUNTER, "ax_ingress_over_share_total",
         "Submissions answered busy because their group held more than its share "
         "while others waited");
+    q->count.over_pool_share = metric(
+        q, METRIC_COUNTER, "ax_ingress_over_pool_share_total",
+        "Submissions answered busy because their pool held more than its share of the queue");
     q->count.spilled = metric(q, METRIC_COUNTER, "ax_ingress_spilled_total",
                               "Tasks stored in the spill");
     q->gauge.tasks = metric(q, METRIC_GAUGE, "ax_ingress_queue_tasks",

@@ -11,6 +11,7 @@
 #include "bus/provision/priorities.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/drain.h"
+#include "ingress/queue/queue_room.h"
 #include "stats/metrics.h"
 
 struct feeder;
@@ -34,8 +35,10 @@ struct queue {
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
     struct shares *shares; /* NULL: it was never full for a group */
+    struct queue_fill fill;
+    struct pool_shares *pools; /* NULL: nobody asked for room yet */
     struct {
-        struct metric *submitted, *accepted, *busy, *spilled, *over_share;
+        struct metric *submitted, *accepted, *busy, *spilled, *over_share, *over_pool_share;
     } count;
     struct {
         struct metric *tasks, *limit, *is_spilling;
@@ -53,6 +56,8 @@ void queues_close(struct ingress *ing);
 /* Messages the feeders hold. */
 int queues_in_flight(const struct ingress *ing);
 
+/* Reads how full the queue is, unless that is under way. */
+void queue_sample(struct queue *q);
 /* The queue refused a task: when the producer should try again. Keeps the measurement fresh. */
 int64_t queue_hint_ms(struct queue *q);
 /* The same for a group that room is being made for: soon, unless nothing leaves the queue at

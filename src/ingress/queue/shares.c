@@ -242,6 +242,8 @@ static void compute_shares(struct queue *q, int64_t now)
     struct unit *only = NULL;
     size_t n = 0, contenders = 0;
     double bound = (double)q->p.max_msgs * q->p.group_share, level = INFINITY;
+    if (queue_room_is_shared(q)) /* its groups share what their pool may have */
+        bound *= q->p.pool_share;
     struct share *list = calloc(HASH_COUNT(s->units) + 1, sizeof(*list));
     HASH_ITER(hh, s->reports, r, another) {
         if (now - r->observed_ns < FRESH_NS)
@@ -320,7 +322,8 @@ bool shares_allow(struct queue *q, const char *pool, const char *group, struct o
     int64_t now = now_ns(q);
     double held = held_by(u, now);
     if (held >= 1 && held >= u->share) {
-        *e = (struct over_quota){(int64_t)held, (int64_t)(u->share < 1 ? 1 : u->share)};
+        *e = (struct over_quota){.held = (int64_t)held,
+                                 .share = (int64_t)(u->share < 1 ? 1 : u->share)};
         u->unpublished++;
         return false;
     }

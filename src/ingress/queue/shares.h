@@ -18,7 +18,8 @@ struct shares; /* of one queue */
 ax_err shares_start(struct ingress *ing);
 
 struct over_quota {
-    int64_t held, share; /* tasks of the group, and how many it may hold */
+    int64_t held, share; /* tasks of the group or pool, and how many it may hold */
+    bool soon;           /* of a pool: few of its tasks are there, or they leave */
 };
 /* May a task of this group (NULL: none) be put into the queue? Counted as being there when it may;
  * else *e says why not. */

@@ -149,6 +149,22 @@ static void busy_share(struct submission *s)
     end(s);
 }
 
+static void busy_pool(struct submission *s)
+{
+    struct verdict v;
+    const struct over_quota *over = &s->answer.over;
+    int64_t hint_ms = queue_hint_ms(s->queue);
+    hint_ms = over->soon || hint_ms < OVER_SHARE_MS ? OVER_SHARE_MS : hint_ms;
+    metric_add(s->queue->count.over_pool_share, 1);
+    metric_add(s->queue->count.busy, 1);
+    answer_set_error(&v, 503, JSERR_STORE_FULL, hint_ms,
+                     "queue %s: pool \"%s\" has %" PRId64 " of %" PRId64
+                     " places, the rest is kept for other pools, retry in %" PRId64 "ms",
+                     s->queue->p.name, s->task.pool, over->held, s->queue->p.max_msgs, hint_ms);
+    answer(s, &v);
+    end(s);
+}
+
 static void unknown(struct submission *s)
 {
     struct verdict v;
@@ -216,6 +232,7 @@ static void perform(struct submission *s, enum submission_action action)
         [SUBMISSION_DO_REMOVE] = ask,
         [SUBMISSION_DO_RESUME] = ask,
         [SUBMISSION_DO_BUSY_SHARE] = busy_share,
+        [SUBMISSION_DO_BUSY_POOL] = busy_pool,
         [SUBMISSION_DO_BUSY_QUEUE] = busy_queue,
         [SUBMISSION_DO_BUSY_SPILL] = busy_spill,
         [SUBMISSION_DO_REFUSE] = refuse,
@@ -333,6 +350,8 @@ void submission_start_unread(struct submission *s, const char *subject, const st
 
 void submission_free(struct submission *s)
 {
+    if (s->held != NULL)
+        queue_room_settled(s->queue, s->held, false, 0);
     submits_count_bytes(s->ing->submits, -s->source.bytes);
     if (s->claims_pool)
         pools_release(s->ing->pools, s->task.pool);

@@ -17,6 +17,7 @@
 #include "task/task.h"
 
 struct batch;
+struct pool_held;
 struct queue;
 struct record;
 struct submission;
@@ -51,7 +52,7 @@ struct submission_particulars {
     enum refusal why;
     enum jserr_full full_of; /* FULL */
     bool soon;               /* FULL: room is made for its group */
-    struct over_quota over;  /* OVER_SHARE */
+    struct over_quota over;  /* OVER_SHARE, OVER_POOL_SHARE */
 };
 
 /* Recurring tasks only. */
@@ -65,7 +66,8 @@ struct submission {
     struct submission *prev, *next;           /* submits.c: in flight, oldest first */
     struct submission *wait_prev, *wait_next; /* submits.c: waiting, or free */
     struct ingress *ing;
-    struct queue *queue; /* of its priority, once it was found valid */
+    struct queue *queue;    /* of its priority, once it was found valid */
+    struct pool_held *held; /* its place in the queue while it is on its way there; NULL: none */
     struct submission_source source;
     struct task task;
     struct submission_facts facts;

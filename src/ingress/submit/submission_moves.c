@@ -42,6 +42,13 @@ static const struct move rows[] = {
     {S(PLACE), S(OVER_SHARE), IF(REPLIES), S(ENDED), DO(BUSY_SHARE), 0},
     {S(PLACE), S(OVER_SHARE), IF(ORDERED), S(BURY), DO(BURY_ORDERED), 0},
     {S(PLACE), S(OVER_SHARE), ALWAYS, S(SPILL), DO(STORE), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), IF(UNLOOKED), S(QUEUE), DO(LOOK), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), IF(ORDERED_REPLIES), S(ENDED), DO(BUSY_POOL), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), IF(ORDERED), S(BURY), DO(BURY_ORDERED), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), IF(TO_BE_TOLD), S(ENDED), DO(BUSY_POOL), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), IF(SPILL_KEPT), S(BURY), DO(BURY_FULL), 0},
+    {S(PLACE), S(OVER_POOL_SHARE), ALWAYS, S(SPILL), DO(STORE), 0},
+    {S(PLACE), S(UNREADY), ALWAYS, STAY, DO(WAIT), 0},
     {S(PLACE), S(SPILLING), IF(ORDERED), S(ENQUEUE), DO(STORE), 0},
     {S(PLACE), S(SPILLING), IF(UNLOOKED), S(QUEUE), DO(LOOK), 0},
     {S(PLACE), S(SPILLING), ALWAYS, S(SPILL), DO(STORE), 0},
@@ -146,6 +153,8 @@ static bool holds(unsigned condition, const void *facts)
         return f->ordered && f->replies;
     case IF(TO_BE_TOLD):
         return f->replies && !f->spills;
+    case IF(SPILL_KEPT):
+        return f->spill_kept;
     case IF(OWN_ID):
         return !f->keyed && f->seq_known;
     case IF(MAYBE_OURS):

@@ -46,6 +46,7 @@ enum submission_state {
     X(SUBMISSION_SAME, "found, the same") /* recurring: the schedule is the same */  \
     X(SUBMISSION_IN_SHARE, "group may have more")                                    \
     X(SUBMISSION_OVER_SHARE, "group has its share")                                  \
+    X(SUBMISSION_OVER_POOL_SHARE, "pool has its share")                              \
     X(SUBMISSION_SPILLING, "tasks are in the spill")                                 \
     X(SUBMISSION_SPILL_ENDING, "spill is nearly empty")                              \
     X(SUBMISSION_NOT_DUE, "for later")                                               \
@@ -77,6 +78,7 @@ enum submission_event {
     X(SUBMISSION_IF_ORDERED, "ordered")                              \
     X(SUBMISSION_IF_ORDERED_REPLIES, "ordered, has a reply subject") \
     X(SUBMISSION_IF_TO_BE_TOLD, "has a reply subject, no spill")     \
+    X(SUBMISSION_IF_SPILL_KEPT, "the rest of the spill is kept")     \
     X(SUBMISSION_IF_OWN_ID, "keyless, sequence known")               \
     X(SUBMISSION_IF_MAYBE_OURS, "sent again, or sequence unknown")   \
     X(SUBMISSION_IF_ROUNDS_OVER, "gone again for the last time")     \
@@ -113,6 +115,7 @@ enum submission_condition {
     X(SUBMISSION_DO_KNOWN_DONE, "answer: known, done")                             \
     X(SUBMISSION_DO_KNOWN_DEAD, "answer: known, dead")                             \
     X(SUBMISSION_DO_BUSY_SHARE, "answer: busy, over its share")                    \
+    X(SUBMISSION_DO_BUSY_POOL, "answer: busy, its pool has its share")             \
     X(SUBMISSION_DO_BUSY_QUEUE, "answer: busy, the queue is full")                 \
     X(SUBMISSION_DO_BUSY_SPILL, "answer: busy, its spill is full, too")            \
     X(SUBMISSION_DO_REFUSE, "answer: refused")                                     \
@@ -136,7 +139,8 @@ struct submission_facts {
     /* set by the shell before the event that they are about */
     bool maybe_done, maybe_later, maybe_dead; /* VALID: where its key may be */
     bool unread; /* asking for the record: some records are not read yet, so "none" may be wrong */
-    bool spills; /* FULL: its priority has the policy spill */
+    bool spills; /* FULL, OVER_POOL_SHARE: its priority has the policy spill, and that has room */
+    bool spill_kept; /* OVER_POOL_SHARE: the spill has room only for pools within their share */
     bool sent_again; /* EXISTS: an earlier publish of ours may have been stored */
     bool seq_known;  /* EXISTS: the server named the sequence of what exists */
     bool stayed;     /* FOUND: the older schedule that was to be removed is still there */

@@ -9,19 +9,50 @@
 #include "ingress/submit/submission_ask.h"
 #include "task/header.h"
 
-void submission_store_choose(struct submission *s)
+/* The place in the queue that was counted for s was used, or was not. */
+static void settle(struct submission *s, bool stored, uint64_t seq)
+{
+    queue_room_settled(s->queue, s->held, stored, seq);
+    s->held = NULL;
+}
+
+static enum submission_event place_in_queue(struct submission *s)
 {
     struct queue *q = s->queue;
-    enum submission_event place;
-    if (s->due_ns != 0)
-        place = SUBMISSION_NOT_DUE;
-    else if (q->p.spill && q->spilling)
-        place = q->holding ? SUBMISSION_SPILL_ENDING : SUBMISSION_SPILLING;
-    else if (shares_allow(q, s->task.pool, s->task.group, &s->answer.over))
-        place = SUBMISSION_IN_SHARE;
-    else
-        place = SUBMISSION_OVER_SHARE;
-    submission_event(s, place);
+    bool spill_kept = queue_room_spill_is_kept(q);
+    switch (queue_room_take(q, s->task.pool, &s->held, &s->answer.over)) {
+    case POOL_SHARE_UNREADY:
+        return SUBMISSION_UNREADY;
+    case POOL_SHARE_OVER:
+        s->facts.spills = q->p.spill && !spill_kept;
+        s->facts.spill_kept = spill_kept;
+        if (shares_refused(q, s->task.pool, s->task.group, false))
+            s->answer.over.soon = true;
+        return SUBMISSION_OVER_POOL_SHARE;
+    default:
+        break;
+    }
+    if (shares_allow(q, s->task.pool, s->task.group, &s->answer.over))
+        return SUBMISSION_IN_SHARE;
+    settle(s, false, 0);
+    return SUBMISSION_OVER_SHARE;
+}
+
+/* While the rest of the spill is kept, tasks go past those in it: it would be full for good. */
+static enum submission_event place_now(struct submission *s)
+{
+    const struct queue *q = s->queue;
+    if (!q->p.spill || !q->spilling || queue_room_spill_is_kept(q))
+        return place_in_queue(s);
+    if (!s->task.ordered)
+        return q->holding ? SUBMISSION_SPILL_ENDING : SUBMISSION_SPILLING;
+    enum submission_event place = place_in_queue(s);
+    return place == SUBMISSION_IN_SHARE ? SUBMISSION_SPILLING : place;
+}
+
+void submission_store_choose(struct submission *s)
+{
+    submission_event(s, s->due_ns != 0 ? SUBMISSION_NOT_DUE : place_now(s));
 }
 
 /* ---- the answer of the server */
@@ -60,6 +91,8 @@ static void on_enqueued(struct submission *s, const struct answer *a)
     FAULT_IF(a->err == AX_OK, "submit.queue.after");
     FAULT_IF(a->err_code == JSERR_WRONG_LAST_SEQ, "submit.queue.known");
     FAULT_IF(a->err_code == JSERR_STORE_FULL, "submit.queue.full");
+    /* An earlier publish of ours may be what exists. */
+    settle(s, a->err == AX_OK || (is_error(a, JSERR_WRONG_LAST_SEQ) && a->tries > 1), a->seq);
     if (!is_error(a, JSERR_STORE_FULL)) {
         stored(s, s->queue->p.stream, a);
         return;
@@ -153,6 +186,7 @@ void submission_store_queue(struct submission *s)
 void submission_store_spill(struct submission *s)
 {
     queue_spilled(s->queue);
+    queue_room_spilled(s->queue, s->task.body_bytes);
     FAULT("submit.spill.before");
     publish(s, "spill", false, on_spilled);
 }

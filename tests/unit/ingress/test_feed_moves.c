@@ -15,7 +15,9 @@
 #define ON(name) (1ULL << FEED_##name)
 static const uint64_t legal_feeds[FEED_STATE_COUNT] = {
     [FEED_NEW] = ON(TASK) | ON(NO_TASK) | ON(NO_MEMORY),
-    [FEED_READY] = ON(TURN) | ON(STOPPED),
+    [FEED_READY] = ON(TURN) | ON(STOPPED) | ON(NO_PLACE) | ON(CROWDED),
+    [FEED_ASIDE] = ON(DUE) | ON(STOPPED) | ON(CROWDED),
+    [FEED_EXAMINING] = ON(FOUND) | ON(NOT_FOUND) | ON(NO_ANSWER) | ON(NOT_ASKED),
     [FEED_CLAIMING] = ON(GO) | ON(SKIP) | ON(NO_ANSWER) | ON(NOT_ASKED),
     [FEED_PUBLISHING] = ON(STORED) | ON(EXISTS) | ON(FULL) | ON(REFUSED) | ON(NO_ROOM) |
                         ON(NOT_ASKED),
@@ -41,7 +43,8 @@ static const uint64_t legal_firings[FIRING_STATE_COUNT] = {
 static const void *draw_feed(void)
 {
     static struct feed_facts f;
-    f = (struct feed_facts){.unclaimed = rand() % 2 == 0, .acks = rand() % 5};
+    f = (struct feed_facts){
+        .unclaimed = rand() % 2 == 0, .unexamined = rand() % 2 == 0, .acks = rand() % 5};
     return &f;
 }
 
@@ -117,12 +120,28 @@ static void an_ack_that_is_not_heard_is_sent_three_times(void **state)
     assert_int_equal(f.state, FEED_ENDED);
 }
 
+/* Of a schedule's firings the earliest waits for a place, and the others are skipped. */
+static void one_firing_waits_for_a_place(void **state)
+{
+    struct feed_facts first = {.state = FEED_READY, .unexamined = true}, second = first;
+    (void)state;
+    assert_int_equal(feed_moves_step(feed_moves_table(), &first, FEED_NO_PLACE)->action,
+                     FEED_DO_LOOK_EARLIER);
+    feed_moves_step(feed_moves_table(), &second, FEED_NO_PLACE);
+    feed_moves_step(feed_moves_table(), &first, FEED_NOT_FOUND);
+    assert_int_equal(feed_moves_step(feed_moves_table(), &first, FEED_NO_PLACE)->action,
+                     FEED_DO_SET_ASIDE);
+    assert_int_equal(feed_moves_step(feed_moves_table(), &second, FEED_FOUND)->action, FEED_DO_ACK);
+    assert_int_equal(feed_moves_step(feed_moves_table(), &first, FEED_DUE)->to, FEED_READY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_due_message_has_its_legal_moves_and_no_other),
         cmocka_unit_test(a_firing_has_its_legal_moves_and_no_other),
         cmocka_unit_test(a_firing_goes_only_after_every_place_was_looked_at),
+        cmocka_unit_test(one_firing_waits_for_a_place),
         cmocka_unit_test(an_ack_that_is_not_heard_is_sent_three_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

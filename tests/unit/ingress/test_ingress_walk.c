@@ -116,12 +116,21 @@ static void begin_episode(void)
 
 static void submission_event(struct submission *s, enum submission_event event);
 
+static void choose_over_pool_share(struct submission *s)
+{
+    s->facts.spill_kept = one_in(2);
+    s->facts.spills = w.spills && !s->facts.spill_kept;
+    submission_event(s, one_in(4) ? SUBMISSION_UNREADY : SUBMISSION_OVER_POOL_SHARE);
+}
+
 static void choose(struct submission *s)
 {
     if (s->delayed)
         submission_event(s, SUBMISSION_NOT_DUE);
     else if (w.spills && (w.spill.exists || one_in(8)))
         submission_event(s, one_in(8) ? SUBMISSION_SPILL_ENDING : SUBMISSION_SPILLING);
+    else if (one_in(4))
+        choose_over_pool_share(s);
     else
         submission_event(s, one_in(6) ? SUBMISSION_OVER_SHARE : SUBMISSION_IN_SHARE);
 }
@@ -389,7 +398,13 @@ static void play_feed(struct feed *d)
     }
     switch (d->facts.state) {
     case FEED_READY:
-        feed_event(d, one_in(10) ? FEED_STOPPED : FEED_TURN);
+        feed_event(d, one_in(10)   ? FEED_STOPPED
+                      : one_in(10) ? FEED_CROWDED
+                      : one_in(6)  ? FEED_NO_PLACE
+                                   : FEED_TURN);
+        break;
+    case FEED_ASIDE:
+        feed_event(d, one_in(10) ? FEED_STOPPED : one_in(6) ? FEED_CROWDED : FEED_DUE);
         break;
     case FEED_PUBLISHING:
         publish_into_queue(d);
@@ -527,6 +542,8 @@ static void a_wrong_row_of_a_submission_is_caught(void **state)
         {S(PLACE), S(SPILLING), S(IF_UNLOOKED), S(SPILL), S(DO_STORE), STORED_TWICE},
         {S(PLACE), S(SPILLING), S(IF_ORDERED), S(SPILL), S(DO_STORE), SPILLED},
         {S(PLACE), S(OVER_SHARE), S(IF_ORDERED), S(SPILL), S(DO_STORE), SPILLED},
+        {S(PLACE), S(OVER_POOL_SHARE), S(IF_ORDERED), S(SPILL), S(DO_STORE), SPILLED},
+        {S(PLACE), S(OVER_POOL_SHARE), S(IF_SPILL_KEPT), S(ENDED), S(DO_BUSY_POOL), SILENT},
         {S(ENQUEUE), S(FULL), S(IF_ORDERED), S(SPILL), S(DO_STORE), SPILLED},
         {S(SPILL), S(FULL), S(ALWAYS), S(ENDED), S(DO_BUSY_SPILL), SILENT},
         {S(BURY), S(REFUSED), S(ALWAYS), S(ENDED), S(DO_END), SILENT},
@@ -550,6 +567,8 @@ static void a_wrong_row_of_a_due_message_is_caught(void **state)
     } wrong[] = {
         {F(PUBLISHING), F(EXISTS), F(ACKING), F(DO_ACK)},
         {F(PUBLISHING), F(FULL), F(ACKING), F(DO_ACK)},
+        {F(READY), F(NO_PLACE), F(ACKING), F(DO_ACK)},
+        {F(ASIDE), F(CROWDED), F(ACKING), F(DO_ACK)},
         {F(PUBLISHING), F(REFUSED), F(ACKING), F(DO_ACK)},
         {F(LOOKING), F(FOUND_EARLIER), F(ACKING), F(DO_ACK)},
         {F(LOOKING), F(NOT_FOUND), F(ACKING), F(DO_ACK)},

@@ -22,8 +22,8 @@ static const uint64_t legal[SUBMISSION_STATE_COUNT] = {
     [S(RECORD)] = COMMON | LOOK | ON(UNREADY),
     [S(LATER)] = COMMON | LOOK,
     [S(DEAD)] = COMMON | LOOK,
-    [S(PLACE)] = COMMON | ON(IN_SHARE) | ON(OVER_SHARE) | ON(SPILLING) | ON(SPILL_ENDING) |
-                 ON(NOT_DUE),
+    [S(PLACE)] = COMMON | ON(IN_SHARE) | ON(OVER_SHARE) | ON(OVER_POOL_SHARE) | ON(UNREADY) |
+                 ON(SPILLING) | ON(SPILL_ENDING) | ON(NOT_DUE),
     [S(QUEUE)] = COMMON | LOOK,
     [S(WORK)] = COMMON | LOOK,
     [S(ENQUEUE)] = COMMON | ON(STORED) | ON(EXISTS) | ON(FULL),
@@ -58,6 +58,7 @@ static const void *draw(void)
                                   .maybe_dead = toss(),
                                   .unread = toss(),
                                   .spills = toss(),
+                                  .spill_kept = toss(),
                                   .sent_again = toss(),
                                   .seq_known = toss(),
                                   .stayed = toss(),

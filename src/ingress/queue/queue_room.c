@@ -1,0 +1,109 @@
+#include "ingress/queue/queue_room.h"
+
+#include "bus/consumer_info.h"
+#include "ingress/pools.h"
+#include "ingress/queue/pool_share.h"
+#include "ingress/queue/queue.h"
+
+#define FRESH_MS 20
+#define FRESH_NS (FRESH_MS * 1000000LL)
+#define ASK_AHEAD_NS 10000000LL
+#define ASK_WAIT_MS 3000
+#define SPILL_NS 500000000LL
+
+static void on_consumer(void *arg, ax_err err, const struct consumer_info *info)
+{
+    pool_shares_heard(arg, err, err == AX_OK ? info->num_pending + info->num_ack_pending : 0);
+}
+
+static ax_err ask_pool(void *arg, const char *pool, struct pool_held *h)
+{
+    const struct queue *q = arg;
+    return consumer_info_get(q->ing->pipe, q->ing->loop, q->p.stream, pool, ASK_WAIT_MS,
+                             on_consumer, h);
+}
+
+/* The most that there can be: what left since the reading is not known. */
+static int64_t total(const struct queue *q)
+{
+    return (int64_t)(q->fill.last_seq - q->fill.removed) + pool_shares_on_their_way(q->pools);
+}
+
+bool queue_room_is_shared(const struct queue *q)
+{
+    return q->p.pool_share < 1 && q->p.max_msgs > 0 && pools_count(q->ing->pools) >= 2;
+}
+
+enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_held **out,
+                                struct over_quota *e)
+{
+    *out = NULL;
+    if (!queue_room_is_shared(q))
+        return POOL_SHARE_ROOM;
+    if (q->pools == NULL)
+        q->pools = pool_shares_new(q->ing->loop, FRESH_MS, ask_pool, q);
+    if (q->pools == NULL)
+        return POOL_SHARE_ROOM;
+    int64_t now = loop_now_ns(q->ing->loop), age = now - q->fill.heard_ns;
+    const struct pool_shares_place place = {
+        .share = q->p.pool_share,
+        .bound = q->p.max_msgs,
+        .total = total(q),
+        .fresh = q->fill.heard_ns != 0 && age < FRESH_NS,
+    };
+    /* Asked for ahead of need: nobody waits while tasks leave as fast as they come. */
+    if (q->fill.heard_ns == 0 ||
+        (age >= ASK_AHEAD_NS && (double)place.total > q->p.pool_share / 2 * (double)q->p.max_msgs))
+        queue_sample(q);
+    return pool_shares_take(q->pools, pool, &place, out, e);
+}
+
+void queue_room_settled(struct queue *q, struct pool_held *h, bool stored, uint64_t seq)
+{
+    pool_shares_settled(h, stored);
+    if (seq > q->fill.last_seq)
+        q->fill.last_seq = seq;
+}
+
+void queue_room_learn(struct queue *q, const struct stream_info *info)
+{
+    struct queue_fill *f = &q->fill;
+    if (f->created_ns != info->created_ns || info->last_seq > f->last_seq)
+        f->last_seq = info->last_seq;
+    f->created_ns = info->created_ns;
+    f->removed = info->last_seq - info->messages;
+    f->heard_ns = loop_now_ns(q->ing->loop);
+}
+
+bool queue_room_spill_is_kept(const struct queue *q)
+{
+    const struct queue_fill *f = &q->fill;
+    return q->spilling && f->spill_max_bytes > 0 && queue_room_is_shared(q) &&
+           (double)f->spill_bytes >= q->p.pool_share * (double)f->spill_max_bytes;
+}
+
+void queue_room_spilled(struct queue *q, size_t bytes)
+{
+    q->fill.spill_bytes += (int64_t)bytes;
+}
+
+static void on_spill(void *arg, ax_err err, const struct stream_info *info)
+{
+    struct queue *q = arg;
+    q->fill.spill_asking = false;
+    if (err != AX_OK)
+        return;
+    q->fill.spill_bytes = (int64_t)info->bytes;
+    q->fill.spill_max_bytes = info->max_bytes;
+}
+
+void queue_room_watch_spill(struct queue *q)
+{
+    struct queue_fill *f = &q->fill;
+    int64_t now = loop_now_ns(q->ing->loop);
+    if (f->spill_asking || (f->spill_asked_ns != 0 && now - f->spill_asked_ns < SPILL_NS))
+        return;
+    f->spill_asked_ns = now;
+    f->spill_asking = stream_info_get(q->ing->pipe, q->ing->loop, STREAM_SPILL, ASK_WAIT_MS,
+                                      on_spill, q) == AX_OK;
+}
