@@ -101,8 +101,11 @@ class Run:
         await harness.eventually(lambda: ax("init"), 60, "ax init", every=0.5)
         for name, bound in BOUNDS.items():
             fields = {"max_msgs": bound}
+            # A bound is to be reached, and never passed: all of it is for whoever comes first. AX_NORMAL is shared.
+            if name == "AX_HIGH":
+                fields["metadata"] = {"ax.rank": "1", "ax.on_full": "busy", "ax.pool_share": "1"}
             if name == "AX_LOW":
-                fields["metadata"] = {"ax.rank": "3", "ax.on_full": "spill"}
+                fields["metadata"] = {"ax.rank": "3", "ax.on_full": "spill", "ax.pool_share": "1"}
             await self.servers.edit_stream(name, **fields)
         for pool, more in (("open", ()), ("rated", (f"rate={RATE}", f"burst={BURST}")), ("lang", ()), ("shell", ())):
             await harness.eventually(lambda p=pool, m=more: ax(

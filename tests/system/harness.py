@@ -463,6 +463,11 @@ class Ax:
         reply = await self.api(f"STREAM.UPDATE.{name}", config)
         assert "error" not in reply, reply
 
+    async def bound(self, name, tasks):
+        """Bounds a queue to so many tasks, all of which one pool may have, however many pools are known."""
+        metadata = (await self.stream(name))["config"]["metadata"]
+        await self.edit_stream(name, max_msgs=tasks, metadata={**metadata, "ax.pool_share": "1"})
+
     async def last(self, stream, subject):
         """Last message on subject: (headers, body, seq), or None."""
         try:

@@ -41,7 +41,7 @@ async def test(ax):
     assert sum(a["duplicate"] for a in good) == 1
 
     # A batch that does not fit: what finds no room is told so, and nothing of it is stored.
-    await ax.cli("stream", "edit", "AX_NORMAL", "--max-msgs", "10", "-f")
+    await ax.bound("AX_NORMAL", 10)
     tasks = [wire.task(body="n", key=f"n{i}") for i in range(30)]
     answers = wire.replies((await ax.nc.request("ax.submit.normal.email", wire.batch(tasks), headers=many,
                                                 timeout=20)).data)

@@ -97,7 +97,7 @@ async def waiting(ax):
 
 async def lines(ax):
     await ax.pool("many")
-    await ax.edit_stream("AX_LOW", max_msgs=100)
+    await ax.bound("AX_LOW", 100)
     text = "".join(f"key-{i % 400}\tbody {i}\n" for i in range(500)) + "keyless without newline"
     code, out, err = await cli(ax, "submit", "--pool", "many", "--priority", "low", "full", "--retry-busy=1")
     assert code == 2, (code, err)

@@ -14,7 +14,7 @@ APART = 0.4  # seconds; the server brings out what comes due within a quarter of
 async def test(ax):
     await ax.pool("email")
     await ax.pool("blocked", {"batch": 1, "backoff": "1s"})
-    await ax.edit_stream("AX_HIGH", max_msgs=ROOM)
+    await ax.bound("AX_HIGH", ROOM)
     for i in range(ROOM):
         await ax.submit("x", f"first-{i:02}", "high", "blocked", retry=True)
     starts = Starts()

@@ -38,7 +38,7 @@ async def test(ax):
     async def nak(_):
         return "nak"
     worker = await ax.worker("email", nak)
-    await ax.edit_stream("AX_LOW", max_msgs=4)
+    await ax.bound("AX_LOW", 4)
     await ax.edit_stream("AX_LATER", metadata={"ax.max_later": "1"}, max_age=int(3600e9))
     for i in range(5):
         try:

@@ -96,7 +96,8 @@ async def test(ax):
     await eventually(lambda: "behind" in done, 40, "the one behind it done")
 
     # Spill.
-    await ax.edit_stream("AX_HIGH", max_msgs=2, metadata={"ax.rank": "1", "ax.on_full": "spill"})
+    await ax.edit_stream("AX_HIGH", max_msgs=2, metadata={"ax.rank": "1", "ax.on_full": "spill",
+                                                              "ax.pool_share": "1"})
     await eventually(lambda: spills(ax), 30, "the priority spills")
     refused = False
     try:

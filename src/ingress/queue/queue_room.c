@@ -9,6 +9,9 @@
 #define FRESH_NS (FRESH_MS * 1000000LL)
 #define ASK_AHEAD_NS 10000000LL
 #define ASK_WAIT_MS 3000
+/* A pool that was refused before it was known is known no more: room is made for it all the same.
+ */
+#define SHARED_NS 600000000000LL
 #define SPILL_NS 500000000LL
 
 static void on_consumer(void *arg, ax_err err, const struct consumer_info *info)
@@ -31,7 +34,9 @@ static int64_t total(const struct queue *q)
 
 bool queue_room_is_shared(const struct queue *q)
 {
-    return q->p.pool_share < 1 && q->p.max_msgs > 0 && pools_count(q->ing->pools) >= 2;
+    return q->p.pool_share < 1 && q->p.max_msgs > 0 &&
+           (pools_count(q->ing->pools) >= 2 ||
+            (q->fill.shared_until_ns != 0 && loop_now_ns(q->ing->loop) < q->fill.shared_until_ns));
 }
 
 enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_held **out,
@@ -40,11 +45,13 @@ enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_h
     *out = NULL;
     if (!queue_room_is_shared(q))
         return POOL_SHARE_ROOM;
+    int64_t now = loop_now_ns(q->ing->loop), age = now - q->fill.heard_ns;
+    if (pools_count(q->ing->pools) >= 2)
+        q->fill.shared_until_ns = now + SHARED_NS;
     if (q->pools == NULL)
         q->pools = pool_shares_new(q->ing->loop, FRESH_MS, ask_pool, q);
     if (q->pools == NULL)
         return POOL_SHARE_ROOM;
-    int64_t now = loop_now_ns(q->ing->loop), age = now - q->fill.heard_ns;
     const struct pool_shares_place place = {
         .share = q->p.pool_share,
         .bound = q->p.max_msgs,

@@ -15,9 +15,10 @@ struct queue;
 /* How full the queue is. */
 struct queue_fill {
     uint64_t last_seq,
-        removed;        /* newest sequence that was heard of; messages gone by the reading */
-    int64_t created_ns; /* tells a queue stream from another of its name */
-    int64_t heard_ns;   /* monotonic; 0: never read */
+        removed;             /* newest sequence that was heard of; messages gone by the reading */
+    int64_t created_ns;      /* tells a queue stream from another of its name */
+    int64_t heard_ns;        /* monotonic; 0: never read */
+    int64_t shared_until_ns; /* monotonic: pools contend, also while one only is known */
     int64_t spill_bytes, spill_max_bytes; /* of AX_SPILL as read, plus what went there since */
     int64_t spill_asked_ns;               /* monotonic */
     bool spill_asking;
