@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/safe_text.h"
+
 const char *ax_err_text(ax_err e)
 {
     switch (e) {
@@ -48,4 +50,11 @@ ax_err problem_set(struct problem *p, ax_err err, const char *format, ...)
             *c = ' ';
     }
     return err;
+}
+
+void error_print(const char *program, const char *text)
+{
+    char safe[SAFE_TEXT_GROWTH * sizeof(((struct problem *)NULL)->text)];
+    safe_text(text, strlen(text), SAFE_TEXT_MESSAGE, safe, sizeof(safe));
+    fprintf(stderr, "%s: %s\n", program, safe);
 }

@@ -45,5 +45,8 @@ struct problem {
  * reads well. */
 ax_err problem_set(struct problem *p, ax_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* "program: text" as a line on stderr, for a daemon that does not log yet. What could mislead a
+ * reader is escaped (base/text/safe_text.h). */
+void error_print(const char *program, const char *text);
 
 #endif

@@ -2,12 +2,18 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/crash.h"
+#include "base/text/safe_text.h"
+
+/* At most PIPE_BUF, so that lines of several processes on one pipe do not mix. */
+#define LINE_MAX_BYTES 2048
 
 #define SUPPRESSED_MAX 40 /* " suppressed=" and a number */
 
@@ -33,38 +39,40 @@ int log_level_parse(const char *s)
 
 static bool is_plain(const char *s)
 {
-    for (const char *c = s; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 0x7f)
-            return false;
-    }
-    return *s != '\0';
+    return *s != '\0' && strpbrk(s, " \"=\\") == NULL && safe_text_is_plain(s, strlen(s));
+}
+
+/* The character at s, of `bytes` in all, as it stands between quotes. Returns how many bytes of s
+ * it stands for. */
+static size_t quote_unit(const char *s, size_t bytes, char unit[SAFE_TEXT_UNIT_MAX])
+{
+    if (*s == '"' || *s == '\\')
+        snprintf(unit, SAFE_TEXT_UNIT_MAX, "\\%c", *s);
+    else if (*s == '\n')
+        strcpy(unit, "\\n");
+    else
+        return safe_text_unit(s, bytes, SAFE_TEXT_MESSAGE, unit);
+    return 1;
 }
 
 const char *log_quote(const char *value, char *buf, unsigned long cap)
 {
-    /* Two quotes, one escaped character, NUL. */
-    if (cap < 8) {
+    /* Two quotes, NUL. */
+    if (cap < 3) {
         if (cap > 0)
             buf[0] = '\0';
         return buf;
     }
-    if (is_plain(value) && strlen(value) < cap)
+    size_t bytes = strlen(value), n = 0;
+    if (is_plain(value) && bytes < cap)
         return strcpy(buf, value);
-    size_t n = 0;
     buf[n++] = '"';
-    for (const char *c = value; *c && n < cap - 6; c++) {
-        unsigned char byte = (unsigned char)*c;
-        if (byte == '"' || byte == '\\') {
-            buf[n++] = '\\';
-            buf[n++] = *c;
-        } else if (byte == '\n') {
-            buf[n++] = '\\';
-            buf[n++] = 'n';
-        } else if (byte < ' ' || byte == 0x7f) {
-            n += (size_t)snprintf(buf + n, 5, "\\x%02x", byte);
-        } else {
-            buf[n++] = *c;
-        }
+    for (size_t at = 0; at < bytes;) {
+        char unit[SAFE_TEXT_UNIT_MAX];
+        at += quote_unit(value + at, bytes - at, unit);
+        if (strlen(unit) > cap - n - 2)
+            break;
+        n += strlen(strcpy(buf + n, unit));
     }
     buf[n++] = '"';
     buf[n] = '\0';
@@ -91,13 +99,27 @@ __attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap
     va_end(args);
 }
 
+/* line: without newline. What log_quote did not see is escaped here. */
+static void send_line(char *line, size_t bytes)
+{
+    char safe[LINE_MAX_BYTES];
+    const char *out = line;
+    if (!safe_text_is_plain(line, bytes)) {
+        bytes = safe_text(line, bytes, SAFE_TEXT_MESSAGE, safe, sizeof(safe) - 1);
+        out = safe;
+    }
+    struct iovec parts[] = {{(void *)(uintptr_t)out, bytes}, {(char[]){'\n'}, 1}};
+    /* When stderr is gone, nobody can be told. */
+    ssize_t written = writev(STDERR_FILENO, parts, 2);
+    (void)written;
+}
+
 /* suppressed 0: it is not said. */
 __attribute__((format(printf, 3, 0))) static void write_line(enum log_level level, const char *msg,
                                                              const char *fields, va_list args,
                                                              unsigned long suppressed)
 {
-    /* At most PIPE_BUF, so that lines of several processes on one pipe do not mix. */
-    char line[2048];
+    char line[LINE_MAX_BYTES];
     char quoted[512];
     size_t used = 0;
 
@@ -120,10 +142,7 @@ __attribute__((format(printf, 3, 0))) static void write_line(enum log_level leve
     }
     if (suppressed > 0)
         appendf(line, sizeof(line), &used, " suppressed=%lu", suppressed);
-    line[used++] = '\n';
-    /* When stderr is gone, nobody can be told. */
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written;
+    send_line(line, used);
 }
 
 void log_line(enum log_level level, const char *msg, const char *fields, ...)

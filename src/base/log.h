@@ -15,7 +15,8 @@ int log_level_parse(const char *s);
 void log_line(enum log_level level, const char *msg, const char *fields, ...)
     __attribute__((format(printf, 3, 4)));
 /* Quotes value for logfmt into buf (cap bytes, cut if needed): unchanged if it needs no quotes.
- * Returns buf. */
+ * What could mislead a reader is escaped (base/text/safe_text.h), as it is everywhere in a line
+ * that log_line writes. Returns buf. */
 const char *log_quote(const char *value, char *buf, unsigned long cap);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

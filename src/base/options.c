@@ -25,6 +25,26 @@ int options_rows(struct options *o, enum options_for who, struct flag_row rows[O
     return count;
 }
 
+/* "NATS_URL=…" and "NATS_URL" are of the variable NATS_URL. */
+static bool is_of_variable(const char *entry, const char *variable)
+{
+    size_t n = strlen(variable);
+    return strncmp(entry, variable, n) == 0 && (entry[n] == '=' || entry[n] == '\0');
+}
+
+bool options_is_private(const char *entry)
+{
+    struct options o;
+    struct flag_row rows[OPTIONS_ROWS_MAX];
+    int count = options_rows(&o, FOR_ALL, rows);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].variable != NULL && is_of_variable(entry, rows[i].variable))
+            return true;
+    }
+    return strncmp(entry, "NATS_", strlen("NATS_")) == 0 ||
+           is_of_variable(entry, "CREDENTIALS_DIRECTORY");
+}
+
 /* Empty counts as not set: that is how compose files and units switch a variable off. */
 static ax_err read_environment(const struct flag_row *rows, int count, struct problem *p)
 {

@@ -88,6 +88,10 @@ ax_err options_parse(struct options *o, enum options_for who, int argc, char **a
                      bool stop_at_first, int *first, struct problem *p);
 /* The rows of the options that `who` knows, with their targets in o; the number of them. */
 int options_rows(struct options *o, enum options_for who, struct flag_row rows[OPTIONS_ROWS_MAX]);
+/* A process that AX starts for others must not see this entry of the environment, "NAME=value" or
+ * "NAME": it is the variable of an option, of NATS's own tools (NATS_…), or systemd's directory of
+ * credentials. Every option counts, so that a new one cannot be forgotten. */
+bool options_is_private(const char *entry);
 /* One line for each of them, as --help prints them. */
 void options_print_help(enum options_for who);
 

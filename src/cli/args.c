@@ -2,18 +2,21 @@
 
 #include <stdio.h>
 
+#include "cli/output.h"
+
 #define ROWS_MAX (OPTIONS_ROWS_MAX + 32)
 
 static void print_help(struct cli *c, const struct flag_row *rows, int count)
 {
-    printf("%s\n\nusage: ax %s %s\n", c->command->summary, c->command->name, c->command->args);
+    output_print("%s\n\nusage: ax %s %s\n", c->command->summary, c->command->name,
+                 c->command->args);
     if (count > 0)
-        printf("\n");
+        output_print("\n");
     for (int i = 0; i < count; i++)
         flag_print(&rows[i], false);
     if (c->command->detail[0] != '\0')
-        printf("\n%s\n", c->command->detail);
-    printf("\nFlags of the connection (--server …): see `ax help`.\n");
+        output_own(c->command->detail);
+    output_print("\nFlags of the connection (--server …): see `ax help`.\n");
 }
 
 int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min, int max)

@@ -2,18 +2,35 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/text/safe_text.h"
 #include "bus/connect.h"
 #include "cli/find_server.h"
 
+#define LINE_MAX_BYTES 1024
+
+/* A message may hold text that somebody else sent. A terminal must not obey it; a log gets it as it
+ * is. */
+static void put_line(const char *line)
+{
+    char safe[SAFE_TEXT_GROWTH * LINE_MAX_BYTES];
+    if (isatty(STDERR_FILENO)) {
+        safe_text(line, strlen(line), SAFE_TEXT_MESSAGE, safe, sizeof(safe));
+        line = safe;
+    }
+    fprintf(stderr, "ax: %s\n", line);
+}
+
 int say(int code, const char *format, ...)
 {
-    char line[1024];
+    char line[LINE_MAX_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    fprintf(stderr, "ax: %s\n", line);
+    put_line(line);
     return code;
 }
 

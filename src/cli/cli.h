@@ -31,7 +31,8 @@ struct cli {
     char **argv;
 };
 
-/* "ax: …" on stderr; returns the code, so that `return say(CLI_FAILED, …)` reads well. */
+/* "ax: …" on stderr; returns the code, so that `return say(CLI_FAILED, …)` reads well. When stderr
+ * is a terminal, the line is safe text (base/text/safe_text.h). */
 int say(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for what a function of the core complained about. */
 int say_problem(const struct problem *p);

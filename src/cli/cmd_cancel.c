@@ -51,8 +51,8 @@ static int report(const struct lookup *l, const struct found *f, json_t *answer)
     if (error != NULL) {
         say(CLI_FAILED, "%s: %s", l->text, error);
     } else if (!l->json) {
-        printf("%s %s%s%s\n", f->id, state != NULL ? state : "?", was != NULL ? ", was " : "",
-               was != NULL ? was : "");
+        output_print("%s %s%s%s\n", f->id, state != NULL ? state : "?", was != NULL ? ", was " : "",
+                     was != NULL ? was : "");
     }
     if (l->json)
         output_json(answer);

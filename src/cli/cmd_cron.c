@@ -178,7 +178,7 @@ static int done(const struct cron *c, const char *id, const char *what, const ch
         output_json(json_pack("{s:s,s:s,s:o}", "id", id, "state", what, "task",
                               task ? json_string(task) : json_null()));
     } else
-        printf("%s %s%s%s\n", id, what, task ? ", task " : "", task ? task : "");
+        output_print("%s %s%s%s\n", id, what, task ? ", task " : "", task ? task : "");
     return CLI_OK;
 }
 

@@ -25,9 +25,10 @@ static void print_short(const json_t *found, int wanted)
     json_t *one;
     json_array_foreach(found, i, one) {
         const char *stream = json_string_value(json_object_get(one, "stream"));
-        printf("%s has replicas: %d, and keeps them; nats stream edit %s --replicas %d -f changes "
-               "it\n",
-               stream, (int)json_integer_value(json_object_get(one, "replicas")), stream, wanted);
+        output_print(
+            "%s has replicas: %d, and keeps them; nats stream edit %s --replicas %d -f changes "
+            "it\n",
+            stream, (int)json_integer_value(json_object_get(one, "replicas")), stream, wanted);
     }
 }
 
@@ -56,9 +57,9 @@ static void print_text(const struct init *init)
 {
     size_t created = json_array_size(init->created);
     for (size_t i = 0; i < created; i++)
-        printf("created %s\n", json_string_value(json_array_get(init->created, i)));
-    printf("%d streams, %zu created, %zu left as they are\n", stream_plan_asset_count, created,
-           (size_t)stream_plan_asset_count - created);
+        output_print("created %s\n", json_string_value(json_array_get(init->created, i)));
+    output_print("%d streams, %zu created, %zu left as they are\n", stream_plan_asset_count,
+                 created, (size_t)stream_plan_asset_count - created);
     print_short(init->fewer, init->replicas);
 }
 

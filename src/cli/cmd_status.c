@@ -20,51 +20,51 @@ static void print_when(const char *what, int64_t ns)
     char when[32], age[32];
     rfc3339_format(ns, when);
     if (away_ns >= 0)
-        printf("%-10s %s (%s ago)\n", what, when, output_seconds(away_ns, age));
+        output_print("%-10s %s (%s ago)\n", what, when, output_seconds(away_ns, age));
     else
-        printf("%-10s %s (in %s)\n", what, when, output_seconds(-away_ns, age));
+        output_print("%-10s %s (in %s)\n", what, when, output_seconds(-away_ns, age));
 }
 
 static void print_found(const struct found *f)
 {
-    printf("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task", f->id,
-           "pool", f->pool);
+    output_print("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task",
+                 f->id, "pool", f->pool);
     if (f->key[0])
-        printf("%-10s %s\n", "key", f->key);
+        output_print("%-10s %s\n", "key", f->key);
     if (f->group[0])
-        printf("%-10s %s%s\n", "group", f->group, f->ordered ? ", ordered" : "");
+        output_print("%-10s %s%s\n", "group", f->group, f->ordered ? ", ordered" : "");
     if (f->priority[0])
-        printf("%-10s %s\n", "priority", f->priority);
+        output_print("%-10s %s\n", "priority", f->priority);
     if (f->attempt && f->max_retry >= 0)
-        printf("%-10s %" PRId64 " of %" PRId64 "\n", "attempt", f->attempt, f->max_retry + 1);
+        output_print("%-10s %" PRId64 " of %" PRId64 "\n", "attempt", f->attempt, f->max_retry + 1);
     else if (f->attempt)
-        printf("%-10s %" PRId64 "\n", "attempt", f->attempt);
+        output_print("%-10s %" PRId64 "\n", "attempt", f->attempt);
     if (f->fence)
-        printf("%-10s %" PRIu64 "\n", "fence", f->fence);
+        output_print("%-10s %" PRIu64 "\n", "fence", f->fence);
     print_when("submitted", f->submitted_ns);
     print_when("since", f->since_ns);
     print_when("next run", f->next_ns);
     if (f->reason[0])
-        printf("%-10s %s\n", "reason", f->reason);
-    printf("%-10s %s, sequence %" PRIu64 "\n", "stored in", f->stream, f->seq);
+        output_print("%-10s %s\n", "reason", f->reason);
+    output_print("%-10s %s, sequence %" PRIu64 "\n", "stored in", f->stream, f->seq);
 }
 
 static void print_queue(const struct priority *q)
 {
-    printf("%-10s %" PRIu64 " unfinished", q->name, q->messages);
+    output_print("%-10s %" PRIu64 " unfinished", q->name, q->messages);
     if (q->max_msgs >= 0)
-        printf(", room for %" PRId64, q->max_msgs);
-    printf("\n");
+        output_print(", room for %" PRId64, q->max_msgs);
+    output_print("\n");
 }
 
 static void print_overview(const struct overview *o)
 {
     for (int i = 0; i < o->queues.count; i++)
         print_queue(&o->queues.list[i]);
-    printf("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64
-           "\n%-10s %" PRIu64 " remembered\n%-10s %" PRIu64 "\n",
-           "work", o->work, "later", o->later, "spilled", o->spilled, "done", o->done, "dead",
-           o->dead);
+    output_print("%-10s %" PRIu64 " handed to workers\n%-10s %" PRIu64 "\n%-10s %" PRIu64
+                 "\n%-10s %" PRIu64 " remembered\n%-10s %" PRIu64 "\n",
+                 "work", o->work, "later", o->later, "spilled", o->spilled, "done", o->done, "dead",
+                 o->dead);
 }
 
 static json_t *overview_json(const struct overview *o)

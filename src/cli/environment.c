@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
+
 extern char **environ;
 
 static bool is_one_of(const char *entry, const struct environment_variable *variables, size_t count)
@@ -27,7 +29,7 @@ static size_t text_bytes(const struct environment_variable *variables, size_t co
     return bytes;
 }
 
-char **environment_with(const struct environment_variable *variables, size_t count)
+static char **make(const struct environment_variable *variables, size_t count, bool with_private)
 {
     size_t entries = 0, k = 0;
     while (environ[entries] != NULL)
@@ -36,7 +38,8 @@ char **environment_with(const struct environment_variable *variables, size_t cou
     if (block == NULL)
         return NULL;
     for (size_t i = 0; i < entries; i++) {
-        if (!is_one_of(environ[i], variables, count))
+        if (!is_one_of(environ[i], variables, count) &&
+            (with_private || !options_is_private(environ[i])))
             block[k++] = environ[i];
     }
     char *text = (char *)(block + entries + count + 1);
@@ -48,4 +51,14 @@ char **environment_with(const struct environment_variable *variables, size_t cou
     }
     block[k] = NULL;
     return block;
+}
+
+char **environment_with(const struct environment_variable *variables, size_t count)
+{
+    return make(variables, count, true);
+}
+
+char **environment_of_command(const struct environment_variable *variables, size_t count)
+{
+    return make(variables, count, false);
 }

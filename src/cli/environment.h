@@ -14,4 +14,8 @@ struct environment_variable {
  * are borrowed from environ, which must not change meanwhile. NULL: out of memory (errno). */
 char **environment_with(const struct environment_variable *variables, size_t count);
 
+/* The same for a command that is none of ax's own programs: without what options_is_private names
+ * (base/options.h), such as the server's URL and passwords. */
+char **environment_of_command(const struct environment_variable *variables, size_t count);
+
 #endif

@@ -1,4 +1,5 @@
 /* `ax`: the command line. */
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 
 static const struct command commands[] = {
 #define X(name, arguments, summary) {#name, arguments, summary, cmd_##name, cmd_##name##_detail},
@@ -16,13 +18,13 @@ static const struct command commands[] = {
 
 static void print_overview(void)
 {
-    printf("ax: tasks on NATS JetStream\n\nusage: ax [FLAGS] COMMAND …\n\n");
+    output_print("ax: tasks on NATS JetStream\n\nusage: ax [FLAGS] COMMAND …\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-    printf("  %-8s %s\n", "help", "Say more about a command: ax help COMMAND");
-    printf("\nFlags (before the command, those of the connection also after it):\n");
+        output_print("  %-8s %s\n", commands[i].name, commands[i].summary);
+    output_print("  %-8s %s\n", "help", "Say more about a command: ax help COMMAND");
+    output_print("\nFlags (before the command, those of the connection also after it):\n");
     options_print_help(FOR_AX);
-    printf("\nExit codes: 0 done, 1 failed, 2 wrong usage, 75 busy (try again later).\n");
+    output_print("\nExit codes: 0 done, 1 failed, 2 wrong usage, 75 busy (try again later).\n");
 }
 
 static const struct command *find_command(const char *name)
@@ -37,6 +39,8 @@ static const struct command *find_command(const char *name)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
+    /* For wcwidth: output has the same columns whatever the environment names. */
+    setlocale(LC_CTYPE, "C.UTF-8");
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         print_overview();
         return CLI_OK;

@@ -1,17 +1,101 @@
 #include "cli/output.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text/rfc3339.h"
+#include "base/text/safe_format.h"
+#include "base/text/safe_text.h"
+
+/* Whoever reads a pipe or a file reads bytes, and gets them as they are. */
+static bool is_for_people(void)
+{
+    static int known = -1;
+    if (known < 0)
+        known = isatty(STDOUT_FILENO);
+    return known == 1;
+}
+
+void output_print(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (is_for_people()) {
+        char *text = safe_format(format, args);
+        fputs(text != NULL ? text : "(out of memory)\n", stdout);
+        free(text);
+    } else {
+        vprintf(format, args);
+    }
+    va_end(args);
+}
+
+void output_own(const char *text)
+{
+    printf("\n%s\n", text);
+}
+
+/* Continuation bytes of UTF-8 do not count. */
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+size_t output_columns(const char *text)
+{
+    size_t columns = 0, bytes = strlen(text);
+    if (!is_for_people())
+        return characters(text);
+    for (size_t at = 0; at < bytes;) {
+        char unit[SAFE_TEXT_UNIT_MAX];
+        at += safe_text_unit(text + at, bytes - at, SAFE_TEXT_FIELD, unit);
+        columns += safe_text_columns(unit);
+    }
+    return columns;
+}
+
+/* The escape of a character as JSON has it: unit is "\\x7f", "\\u202e" or "\\U000e0041". */
+static void put_json_escape(const char *unit)
+{
+    unsigned long c = strtoul(unit + 2, NULL, 16);
+    if (c > 0xFFFF)
+        printf("\\u%04lx\\u%04lx", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+    else
+        printf("\\u%04lx", c);
+}
+
+/* text: JSON in UTF-8, so that there is nothing else to escape. */
+static void put_safe_json(const char *text)
+{
+    size_t bytes = strlen(text), n;
+    for (size_t at = 0; at < bytes; at += n) {
+        char unit[SAFE_TEXT_UNIT_MAX];
+        n = safe_text_unit(text + at, bytes - at, SAFE_TEXT_MESSAGE, unit);
+        if (strlen(unit) == n)
+            fputs(unit, stdout);
+        else
+            put_json_escape(unit);
+    }
+}
 
 void output_json(json_t *value)
 {
-    if (!value || json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (text == NULL)
         fprintf(stderr, "ax: out of memory\n");
+    else if (is_for_people())
+        put_safe_json(text);
+    else
+        fputs(text, stdout);
     putchar('\n');
+    free(text);
     json_decref(value);
 }
 
@@ -67,17 +151,31 @@ void output_fields(const json_t *o, const char *const *fields, size_t count)
     for (size_t i = 0; i < count; i++) {
         const json_t *value = json_object_get(o, fields[i]);
         if (json_is_integer(value))
-            printf("%-10s %" JSON_INTEGER_FORMAT "\n", fields[i], json_integer_value(value));
+            output_print("%-10s %" JSON_INTEGER_FORMAT "\n", fields[i], json_integer_value(value));
         else if (json_is_string(value))
-            printf("%-10s %s\n", fields[i], json_string_value(value));
+            output_print("%-10s %s\n", fields[i], json_string_value(value));
         else if (json_is_boolean(value))
-            printf("%-10s %s\n", fields[i], json_is_true(value) ? "yes" : "no");
+            output_print("%-10s %s\n", fields[i], json_is_true(value) ? "yes" : "no");
+    }
+}
+
+static void put_safe_body(const char *body, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        char unit[SAFE_TEXT_UNIT_MAX];
+        at += safe_text_unit(body + at, bytes - at, SAFE_TEXT_BODY, unit);
+        fputs(unit, stdout);
     }
 }
 
 void output_body(natsMsg *msg)
 {
-    printf("\n");
-    fwrite(natsMsg_GetData(msg), 1, (size_t)natsMsg_GetDataLength(msg), stdout);
-    printf("\n");
+    const char *body = natsMsg_GetData(msg);
+    size_t bytes = (size_t)natsMsg_GetDataLength(msg);
+    putchar('\n');
+    if (is_for_people())
+        put_safe_body(body, bytes);
+    else
+        fwrite(body, 1, bytes, stdout);
+    putchar('\n');
 }

@@ -1,4 +1,7 @@
-/* What commands print: one JSON value a line, fields, times. */
+/* What commands print: one JSON value a line, fields, times.
+ *
+ * This is the one way to standard output (house.output). On a terminal it makes foreign text safe
+ * (base/text/safe_text.h); into a pipe or a file every byte goes as it is. */
 #ifndef AX_CLI_OUTPUT_H
 #define AX_CLI_OUTPUT_H
 
@@ -6,7 +9,15 @@
 #include <nats/nats.h>
 #include <stdint.h>
 
-/* Prints value on one line and releases it. NULL: says that memory ran out. */
+/* printf. On a terminal each %s is safe, so that text from a task needs nothing else. Conversions:
+ * those of safe_format (base/text/safe_format.h). */
+void output_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A paragraph that ax itself has written, set off by an empty line; it may have several lines. */
+void output_own(const char *text);
+/* How wide output_print shows the text, in columns of a terminal; else in characters. */
+size_t output_columns(const char *text);
+/* Prints value on one line and releases it. NULL: says that memory ran out. On a terminal what is
+ * not safe has JSON's own escapes, so that the value is the same. */
 void output_json(json_t *value);
 /* A JSON string of any bytes (what is not UTF-8 becomes '?'). */
 json_t *output_text(const char *text);
@@ -20,7 +31,8 @@ char *output_span(double seconds, char buf[32]);
 
 /* One line for each of these fields of the object o that is a number, a text or a boolean. */
 void output_fields(const json_t *o, const char *const *fields, size_t count);
-/* A task's body (borrowed), set off by an empty line. */
+/* A task's body (borrowed), set off by an empty line. On a terminal it is safe but for newlines and
+ * tabs. */
 void output_body(natsMsg *msg);
 
 #endif

@@ -189,7 +189,7 @@ static void print_text(const struct listing *l)
         const char *name = l->pools.list[i].name;
         int n = advise(&l->pools.list[i], &l->stats[i], list);
         for (int k = 0; k < n; k++)
-            printf("warning: pool %s: %s → %s\n", name, list[k].text, list[k].fix);
+            output_print("warning: pool %s: %s → %s\n", name, list[k].text, list[k].fix);
     }
 }
 

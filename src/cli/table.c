@@ -4,16 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MAX 32
+#include "cli/output.h"
 
-/* In characters, not bytes. */
-static int width(const char *text)
-{
-    int n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
-}
+#define COLUMNS_MAX 32
 
 ax_err table_row(struct table *t, const char *const *cells)
 {
@@ -49,11 +42,11 @@ ax_err table_row_of(struct table *t, const json_t *o, const char *const *fields)
     return table_row(t, cells);
 }
 
-static int widest(const struct table *t, int column)
+static size_t widest(const struct table *t, int column)
 {
-    int widest = 0;
+    size_t widest = 0;
     for (int r = 0; r < t->count; r++) {
-        int w = t->rows[r][column] != NULL ? width(t->rows[r][column]) : 0;
+        size_t w = t->rows[r][column] != NULL ? output_columns(t->rows[r][column]) : 0;
         widest = w > widest ? w : widest;
     }
     return widest;
@@ -75,11 +68,11 @@ void table_print(struct table *t)
     for (int r = 0; r < t->count; r++) {
         for (int i = 0; i < t->columns; i++) {
             const char *cell = t->rows[r][i] != NULL ? t->rows[r][i] : "";
-            fputs(cell, stdout);
+            output_print("%s", cell);
             if (i + 1 < t->columns)
-                printf("%*s", widest(t, i) - width(cell) + 2, "");
+                output_print("%*s", (int)(widest(t, i) - output_columns(cell)) + 2, "");
         }
-        putchar('\n');
+        output_print("\n");
     }
     free_rows(t);
 }

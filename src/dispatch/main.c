@@ -65,8 +65,7 @@ int main(int argc, char **argv)
     if (err == AX_E_CLOSED)
         return 0;
     if (err != AX_OK || first < argc) {
-        fprintf(stderr, "ax-dispatch: %s\n",
-                err != AX_OK ? p.text : "takes no arguments; see --help");
+        error_print("ax-dispatch", err != AX_OK ? p.text : "takes no arguments; see --help");
         return 2;
     }
     log_init("ax-dispatch", (enum log_level)log_level_parse(o.log_level));
@@ -77,7 +76,7 @@ int main(int argc, char **argv)
     if (err == AX_OK && o.http_port != 0)
         err = http_start(&http, o.http_bind, (int)o.http_port, is_ready, d, &p);
     if (err != AX_OK) {
-        fprintf(stderr, "ax-dispatch: %s\n", p.text);
+        error_print("ax-dispatch", p.text);
         leave(1);
     }
     if (http != NULL)

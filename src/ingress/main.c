@@ -50,7 +50,7 @@ int main(int argc, char **argv)
                           argv[first]);
     }
     if (err != AX_OK) {
-        fprintf(stderr, "ax-ingress: %s\n", p.text);
+        error_print("ax-ingress", p.text);
         return EXIT_USAGE;
     }
     log_init("ax-ingress", (enum log_level)log_level_parse(options.log_level));
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     if (err == AX_OK)
         err = serve_http(&http, &ing, &p);
     if (err != AX_OK) {
-        fprintf(stderr, "ax-ingress: %s\n", p.text[0] != '\0' ? p.text : ax_err_text(err));
+        error_print("ax-ingress", p.text[0] != '\0' ? p.text : ax_err_text(err));
         leave(EXIT_FAILED);
     }
     int signal = loop_run(ing.loop);

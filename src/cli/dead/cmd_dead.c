@@ -80,7 +80,7 @@ static void print_letter(json_t *o, natsMsg *msg)
     json_t *value;
     output_fields(o, fields, sizeof(fields) / sizeof(fields[0]));
     json_object_foreach(json_object_get(o, "headers"), name, value)
-        printf("%-10s %s: %s\n", "header", name, json_string_value(value));
+        output_print("%-10s %s: %s\n", "header", name, json_string_value(value));
     output_body(msg);
     json_decref(o);
 }
@@ -117,7 +117,7 @@ static int drop_one(natsConnection *nc, const struct stored *letter, void *arg)
     struct problem p = {0};
     if (dead_letter_delete(nc, letter, &p) != AX_OK)
         return say_problem(&p);
-    printf("%s dropped\n", strrchr(letter->subject, '.') + 1);
+    output_print("%s dropped\n", strrchr(letter->subject, '.') + 1);
     return CLI_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "bus/jserr.h"
 #include "cli/cli.h"
 #include "cli/dead/dead_letter.h"
+#include "cli/output.h"
 #include "task/names.h"
 #include "task/task.h"
 #include "task/task_stored.h"
@@ -101,7 +102,7 @@ static int retry_task(natsConnection *nc, const struct priorities *ps, struct ta
         err = dead_letter_delete(nc, letter, &p);
     if (err != AX_OK)
         return say_problem(&p);
-    printf("%s queued again (%s, pool %s)\n", t->id, t->priority, t->pool);
+    output_print("%s queued again (%s, pool %s)\n", t->id, t->priority, t->pool);
     return CLI_OK;
 }
 

@@ -33,11 +33,13 @@ static void print_text(const struct view *v, const struct findings *found)
 {
     for (int i = 0; i < found->count; i++) {
         const struct finding *f = &found->list[i];
-        printf("%-8s %s: %s → %s\n", finding_severity_text(f->severity), f->about, f->text, f->fix);
+        output_print("%-8s %s: %s → %s\n", finding_severity_text(f->severity), f->about, f->text,
+                     f->fix);
     }
     if (found->count == 0) {
-        printf("nothing found: ax-ingress %d, ax-dispatch %d, pools %d\n",
-               view_answered(v, "ax-ingress"), view_answered(v, "ax-dispatch"), v->pool_count);
+        output_print("nothing found: ax-ingress %d, ax-dispatch %d, pools %d\n",
+                     view_answered(v, "ax-ingress"), view_answered(v, "ax-dispatch"),
+                     v->pool_count);
     }
 }
 

@@ -179,9 +179,9 @@ static int summary(struct lines *l)
                               "busy", (json_int_t)l->busy, "refused", (json_int_t)l->refused,
                               "unanswered", (json_int_t)l->unanswered));
     } else {
-        printf("accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64
-               " unanswered %" PRId64 "\n",
-               l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
+        output_print("accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64
+                     " unanswered %" PRId64 "\n",
+                     l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
     }
     return l->refused || l->unanswered ? CLI_FAILED : CLI_OK;
 }

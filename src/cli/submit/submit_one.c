@@ -167,7 +167,7 @@ static int report_accepted(const struct submit_flags *f, const struct submit_ans
     if (f->json)
         output_json(answer_json(a));
     else
-        printf("%s %s%s\n", a->id, a->state, mark(a));
+        output_print("%s %s%s\n", a->id, a->state, mark(a));
     return CLI_OK;
 }
 
@@ -182,8 +182,8 @@ static int report_end(natsConnection *nc, const struct submit_flags *f,
         json_decref(end);
         output_json(o);
     } else {
-        printf("%s %s%s%s%s\n", a->id, find_state_text(found.state), mark(a),
-               found.reason[0] != '\0' ? ": " : "", found.reason);
+        output_print("%s %s%s%s%s\n", a->id, find_state_text(found.state), mark(a),
+                     found.reason[0] != '\0' ? ": " : "", found.reason);
     }
     return code;
 }

@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/store/store.h"
 #include "cli/store/store_file.h"
@@ -337,7 +338,7 @@ static int tell_ready(struct up *u)
         log_warn("open to every user of this machine; --token closes it", "url=%s", u->url);
     if (store_file_create(&u->store, STORE_URL, url, &p) != AX_OK)
         return say(CLI_FAILED, "%s", p.text);
-    printf("ax ready %s\n", url);
+    output_print("ax ready %s\n", url);
     fflush(stdout);
     return CLI_OK;
 }

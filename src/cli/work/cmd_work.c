@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -24,7 +25,8 @@
 const char cmd_work_detail[] =
     "Runs /bin/sh -c CMD for every task, body on stdin, with AX_TASK, AX_KEY, AX_ATTEMPT, "
     "AX_FENCE, AX_PRIORITY and\n"
-    "AX_POOL in the environment. Exit code 0: ack. 65: dead letter at once, the last line of "
+    "AX_POOL in the environment, but without the variables of the connection. Exit code 0: ack. "
+    "65: dead letter at once, the last line of "
     "stderr is the reason.\n"
     "75, any other, or killed by a signal: nak, the task is tried again after its backoff.\n"
     "While the command runs, its lease is renewed. When the attempt is superseded, the command is "
@@ -119,8 +121,10 @@ int cmd_work(struct cli *c)
     const struct flag flags[] = {
         {"exec", FLAG_TEXT, &w.command, 0, 0, "CMD", "what to run, by /bin/sh"},
         {"concurrency", FLAG_INT, &concurrency, 1, 1024, "N", "how many at a time (default 1)"},
+        {"pass-connection", FLAG_BOOL, &w.pass_connection, 0, 0, NULL,
+         "leave the variables of the connection (NATS_URL …) to the command"},
     };
-    int code = args_parse(c, flags, 2, 1, 1);
+    int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 1);
     if (code >= 0)
         return code;
     w.pool = c->argv[0];
@@ -130,6 +134,9 @@ int cmd_work(struct cli *c)
     if (!w.command)
         return say(CLI_USAGE, "--exec is missing: usage: ax work %s", c->command->args);
 
+    /* Else the command, which has our user id, could read our environment in /proc. */
+    if (!w.pass_connection)
+        prctl(PR_SET_DUMPABLE, 0);
     int signals = signals_open((const int[]){SIGINT, SIGTERM, SIGCHLD}, 3);
     if (signals < 0 || !mailbox_init(&w.box))
         return say(CLI_FAILED, "signalfd, eventfd: %s", strerror(errno));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "task/task.h"
 #include "task/task_stored.h"
 
+#define FILES_MAX 65536
 #define EXIT_NAK 75  /* EX_TEMPFAIL */
 #define EXIT_TERM 65 /* EX_DATAERR */
 
@@ -26,7 +28,7 @@ static const char *const variables[] = {"AX_TASK",  "AX_KEY",      "AX_ATTEMPT",
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
 /* The caller frees it. NULL: out of memory. */
-static char **task_environment(const struct task *t, uint64_t fence)
+static char **task_environment(const struct task *t, uint64_t fence, bool pass_connection)
 {
     char attempt[16], token[24];
     snprintf(attempt, sizeof(attempt), "%" PRIu32, t->attempt);
@@ -36,7 +38,21 @@ static char **task_environment(const struct task *t, uint64_t fence)
     struct environment_variable list[VARIABLES];
     for (size_t i = 0; i < VARIABLES; i++)
         list[i] = (struct environment_variable){variables[i], values[i]};
-    return environment_with(list, VARIABLES);
+    return pass_connection ? environment_with(list, VARIABLES)
+                           : environment_of_command(list, VARIABLES);
+}
+
+/* In the child: the command gets stdin, stdout and stderr, and no other file. nats.c opens its
+ * socket without FD_CLOEXEC, and whoever has it speaks to the server in our name. */
+static void close_files(void)
+{
+    struct rlimit most = {.rlim_cur = FILES_MAX};
+    if (close_range(STDERR_FILENO + 1, ~0U, 0) == 0)
+        return;
+    /* A kernel before 5.9. */
+    getrlimit(RLIMIT_NOFILE, &most);
+    for (int fd = STDERR_FILENO + 1; fd < FILES_MAX && (rlim_t)fd < most.rlim_cur; fd++)
+        close(fd);
 }
 
 /* In the child: only what may be called between fork and exec of a process with threads. */
@@ -55,6 +71,7 @@ static void become_command(const char *command, char **environment, int in_fd, i
         _exit(EXIT_NAK);
     if (dup2(in_fd, STDIN_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0)
         _exit(EXIT_NAK);
+    close_files();
     char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)command, NULL};
     execve("/bin/sh", argv, environment);
     _exit(EXIT_NAK);
@@ -100,7 +117,7 @@ static bool launch(struct job *j, const char *command, char **environment)
     return true;
 }
 
-static bool start_task(struct job *j, natsMsg *msg, const char *command)
+static bool start_task(struct job *j, natsMsg *msg, const char *command, bool pass_connection)
 {
     struct task t = {0};
     struct ack_subject ack;
@@ -109,7 +126,7 @@ static bool start_task(struct job *j, natsMsg *msg, const char *command)
         task_stored_read(&t, msg, NULL) == AX_OK) {
         snprintf(j->id, sizeof(j->id), "%s", t.id);
         j->fence = ack.stream_seq;
-        char **environment = task_environment(&t, ack.stream_seq);
+        char **environment = task_environment(&t, ack.stream_seq, pass_connection);
         started = environment != NULL && launch(j, command, environment);
         free(environment);
     }
@@ -117,10 +134,10 @@ static bool start_task(struct job *j, natsMsg *msg, const char *command)
     return started;
 }
 
-struct job *job_start(natsMsg *msg, const char *command)
+struct job *job_start(natsMsg *msg, const char *command, bool pass_connection)
 {
     struct job *j = calloc(1, sizeof(*j));
-    if (j == NULL || !start_task(j, msg, command)) {
+    if (j == NULL || !start_task(j, msg, command, pass_connection)) {
         free(j);
         return NULL;
     }

@@ -37,9 +37,11 @@ struct job {
 /* What the end of a command means for its task. */
 enum job_verdict { JOB_ACK, JOB_NAK, JOB_TERM };
 
-/* Starts `/bin/sh -c command` with msg's body on its stdin. msg is taken when a job is returned.
- * NULL: msg is no task, or the command could not be started (errno). */
-struct job *job_start(natsMsg *msg, const char *command);
+/* Starts `/bin/sh -c command` with msg's body on its stdin. The command has no file of ours but
+ * stdout and stderr, and of our environment what is not private (environment_of_command), all of it
+ * with pass_connection. msg is taken when a job is returned. NULL: msg is no task, or the command
+ * could not be started (errno). */
+struct job *job_start(natsMsg *msg, const char *command, bool pass_connection);
 /* The command's pipes are ready: writes more of the body, passes stderr on. */
 void job_write(struct job *j);
 void job_read(struct job *j);

@@ -20,7 +20,7 @@ void worker_renew(struct worker *w, natsMsg *msg)
 
 void worker_start(struct worker *w, natsMsg *msg)
 {
-    struct job *j = job_start(msg, w->command);
+    struct job *j = job_start(msg, w->command, w->pass_connection);
     if (j == NULL) {
         log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg),
                  errno);

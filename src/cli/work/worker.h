@@ -43,6 +43,7 @@ struct worker {
     struct wire_events events; /* of the connection, which borrows it */
     natsConnection *nc;
     const char *pool, *command; /* borrowed */
+    bool pass_connection;       /* the command may connect as we do */
     int concurrency;
     struct mailbox box;
     struct worker_subs subs;

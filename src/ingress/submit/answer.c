@@ -1,12 +1,11 @@
 #include "ingress/submit/answer.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text/utf8.h"
+#include "base/text/safe_text.h"
 #include "task/header.h"
 
 void answer_set_error(struct verdict *v, int code, int err_code, int64_t retry_after_ms,
@@ -19,15 +18,19 @@ void answer_set_error(struct verdict *v, int code, int err_code, int64_t retry_a
     va_end(args);
 }
 
+/* A character and the one after it. */
+#define LOOK_AHEAD_BYTES 8
+
 /* text as the inside of a JSON string; cut at a character's border when cap is reached. */
 static void escape(const char *text, char *out, size_t cap)
 {
     size_t used = 0;
     for (const char *s = text; *s != '\0' && used + 5 < cap;) {
-        size_t n = utf8_length(s, strnlen(s, 4));
-        if (n == 0 || iscntrl((unsigned char)*s)) {
+        char unit[SAFE_TEXT_UNIT_MAX];
+        size_t n = safe_text_unit(s, strnlen(s, LOOK_AHEAD_BYTES), SAFE_TEXT_MESSAGE, unit);
+        if (strlen(unit) != n) {
             out[used++] = '?';
-            s++;
+            s += n;
             continue;
         }
         if (*s == '"' || *s == '\\')

@@ -28,7 +28,8 @@ void answer_set_error(struct verdict *v, int code, int err_code, int64_t retry_a
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The verdict as JSON into buf; returns its length. ANSWER_MAX_BYTES always suffices: what is not
- * UTF-8 in the description becomes '?', control characters too. */
+ * UTF-8 in the description becomes '?', and so does what could mislead a reader, such as control
+ * characters (base/text/safe_text.h). */
 #define ANSWER_MAX_BYTES 1024
 size_t answer_format(const struct verdict *v, char *buf, size_t cap);
 

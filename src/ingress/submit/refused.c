@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/text/rfc3339.h"
+#include "base/text/safe_text.h"
 #include "task/header.h"
 #include "task/names.h"
 
@@ -32,11 +33,13 @@ static size_t headers_bytes(natsMsg *msg)
     return bytes;
 }
 
+/* Some clients take a newline within a name for the end of a header, and what follows for the next
+ * one. */
 static bool is_copied(const char *name)
 {
-    return strncasecmp(name, "Nats-", 5) != 0 && strcasecmp(name, HDR_REASON) != 0 &&
-           strcasecmp(name, HDR_DIED) != 0 && strcasecmp(name, HDR_TASK) != 0 &&
-           strcasecmp(name, HDR_LEASE) != 0;
+    return safe_text_is_plain(name, strlen(name)) && strncasecmp(name, "Nats-", 5) != 0 &&
+           strcasecmp(name, HDR_REASON) != 0 && strcasecmp(name, HDR_DIED) != 0 &&
+           strcasecmp(name, HDR_TASK) != 0 && strcasecmp(name, HDR_LEASE) != 0;
 }
 
 static natsStatus copy_headers(natsMsg *from, natsMsg *to)

@@ -130,7 +130,7 @@ static struct job *start(const char *body, size_t bytes, const char *command)
     natsMsgHeader_Set(msg, "Ax-Key", "a key");
     natsMsgHeader_Set(msg, "Ax-Attempt", "2");
     natsMsgHeader_Set(msg, "Ax-Priority", "high");
-    struct job *j = job_start(msg, command);
+    struct job *j = job_start(msg, command, false);
     assert_non_null(j);
     return j;
 }
@@ -217,11 +217,11 @@ static void what_is_no_task_is_not_started(void **state)
     (void)state;
     natsMsg *msg = NULL;
     natsMsg_Create(&msg, "ax.work.email.abc", "not.an.ack.subject", "", 0);
-    assert_null(job_start(msg, "exit 0"));
+    assert_null(job_start(msg, "exit 0", false));
     natsMsg_Destroy(msg);
     natsMsg_Create(&msg, "some.subject", "$JS.ACK.AX_WORK.email.1.77.1.1700000000000000000.0", "",
                    0);
-    assert_null(job_start(msg, "exit 0"));
+    assert_null(job_start(msg, "exit 0", false));
     natsMsg_Destroy(msg);
 }
 
