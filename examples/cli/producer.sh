@@ -3,12 +3,13 @@
 # The message id is the idempotency key: publishing it again, today or in six days, starts nothing
 # new.
 pool=$1 key=$2 body=$3
-while ! answer=$(nats pub --jetstream --no-templates "ax.submit.high.$pool" "$body" \
-    --header "Nats-Msg-Id:$key" 2>&1); do
-    echo "$answer"
-    wait_ms=$(echo "$answer" | sed -n 's/.*retry in \([0-9]*\)ms.*/\1/p')
+# Behind -- nothing is a flag, whatever the body begins with.
+while ! answer=$(nats pub --jetstream --no-templates --header "Nats-Msg-Id:$key" \
+    -- "ax.submit.high.$pool" "$body" 2>&1); do
+    printf '%s\n' "$answer"
+    wait_ms=$(printf '%s\n' "$answer" | sed -n 's/.*retry in \([0-9]*\)ms.*/\1/p')
     # No hint: the task itself is wrong, or there is no server. Sending it again at once cannot help.
     [ -n "$wait_ms" ] || exit 1
     sleep "$(awk "BEGIN { print $wait_ms / 1000 }")"
 done
-echo "$answer"
+printf '%s\n' "$answer"

@@ -6,5 +6,5 @@
 # acknowledges after its work: `ax work POOL --exec CMD` does.
 pool=$1 count=${2:-1}
 while [ "$count" -gt 0 ]; do
-    nats consumer next AX_WORK "$pool" --ack --timeout 30s && count=$((count - 1))
+    nats consumer next --ack --timeout 30s -- AX_WORK "$pool" && count=$((count - 1))
 done

@@ -384,8 +384,33 @@ def check_snippets():
             failures.append(f"a {kind} snippet calls {name}, which {pattern} does not")
 
 
+# The key of a task is its producer's text: a shell snippet quotes it, and gives it to a program behind "--".
+SNIPPETS = [*PAGES, "scripts/demo", "src/cli/work/cmd_work.c", *sorted(
+    os.path.relpath(f, ROOT) for f in glob.glob(os.path.join(ROOT, "examples/cli/*.sh")))]
+
+
+def careless(line):
+    """Why this line of shell trusts the key; None: it does not."""
+    for found in re.finditer(r"\$\{?AX_KEY\b", line):
+        before = line[:found.start()]
+        if before.count('"') % 2 == 0:
+            return "is not in double quotes"
+        if " -- " not in before and "printf '" not in before:
+            return "is not behind --"
+    return None
+
+
+def check_shell():
+    assert careless("./mail -- $AX_KEY") and careless('./mail "$AX_KEY"') and careless('./mail -- "$AX_TASK" "${AX_KEY}" $AX_KEY')
+    assert not careless('./mail -- "$AX_KEY" "$AX_TASK"') and not careless("printf '%s' \"$AX_KEY\"")
+    for page in SNIPPETS:
+        for number, line in enumerate(read(page).splitlines(), 1):
+            if careless(line):
+                failures.append(f"{page}:{number}: $AX_KEY {careless(line)}: {line.strip()}")
+
+
 for check in (check_commands, check_used, check_settings, check_headers, check_answers, check_stats, check_metrics, check_streams,
-              check_links, check_width, check_functions, check_sections, check_snippets):
+              check_links, check_width, check_functions, check_sections, check_snippets, check_shell):
     check()
 for failure in failures:
     print(failure)

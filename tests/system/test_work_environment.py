@@ -7,7 +7,7 @@ from cli import piped
 from harness import eventually, own, run
 
 SECRETS = {"NATS_USER": "svc", "NATS_PASSWORD": "s3cret-1", "NATS_TOKEN": "s3cret-2", "NATS_NKEY": "s3cret-3",
-           "NATS_PASSWORD_FILE": "/run/s3cret-4", "CREDENTIALS_DIRECTORY": "/run/s3cret-5", "AX_HTTP": "0",
+           "CREDENTIALS_DIRECTORY": "/run/s3cret-5", "AX_HTTP": "0",
            "AX_LOG_LEVEL": "info"}
 KEPT = {"HOME_OF": "mail", "NATSY": "kept", "AX": "kept", "MY_NATS_URL": "kept"}
 ODD = [b"-rf", b"--help", b"$(touch owned)", b"`touch owned`", b"a b  c", b"k='\"\\;x", b"\x01\x1b\xff\xfe=", b"AX_FENCE=1"]
@@ -39,7 +39,10 @@ async def start(ax, name, pool, *args, env=None):
 
 
 async def nothing_of_the_connection(ax):
-    worker = await start(ax, "work", "mail", env={**SECRETS, **KEPT})
+    password = os.path.join(ax.directory, "s3cret-4")
+    with open(os.open(password, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write("s3cret-1\n")
+    worker = await start(ax, "work", "mail", env={**SECRETS, **KEPT, "NATS_PASSWORD_FILE": password})
     task = (await ax.submit("body", "key-1", pool="mail"))["task"]
     await ran(ax, task)
     seen = variables(ax, task)

@@ -101,7 +101,10 @@ static void put_unsigned(struct formatting *f, const struct spec *s)
                            : s->length[0] == 'l' ? va_arg(f->args, unsigned long)
                            : s->length[0] == 'z' ? va_arg(f->args, size_t)
                                                  : va_arg(f->args, unsigned);
-    snprintf(text, sizeof(text), s->kind == 'x' ? "%llx" : "%llu", n);
+    if (s->kind == 'x')
+        snprintf(text, sizeof(text), "%llx", n);
+    else
+        snprintf(text, sizeof(text), "%llu", n);
     fprintf(f->out, "%*s", s->left ? -s->width : s->width, text);
 }
 

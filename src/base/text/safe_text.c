@@ -73,8 +73,12 @@ static bool is_ambiguous(const char *s, size_t bytes)
 static void escape(const char *s, size_t n, char unit[SAFE_TEXT_UNIT_MAX])
 {
     uint32_t c = n > 1 ? decode(s, n) : (unsigned char)*s;
-    const char *format = n <= 1 ? "\\x%02" PRIx32 : c <= 0xFFFF ? "\\u%04" PRIx32 : "\\U%08" PRIx32;
-    snprintf(unit, SAFE_TEXT_UNIT_MAX, format, c);
+    if (n <= 1)
+        snprintf(unit, SAFE_TEXT_UNIT_MAX, "\\x%02" PRIx32, c);
+    else if (c <= 0xFFFF)
+        snprintf(unit, SAFE_TEXT_UNIT_MAX, "\\u%04" PRIx32, c);
+    else
+        snprintf(unit, SAFE_TEXT_UNIT_MAX, "\\U%08" PRIx32, c);
 }
 
 size_t safe_text_unit(const char *s, size_t bytes, enum safe_text_kind kind,
