@@ -9,6 +9,7 @@
 
 #include "base/saturate.h"
 #include "base/text/go_text.h"
+#include "base/text/subject.h"
 #include "base/text/utf8.h"
 #include "task/names.h"
 #include "task/task.h"
@@ -74,6 +75,13 @@ bool ack_parse_subject(const char *subject, struct ack_subject *out)
     }
     out->timestamp_ns = (int64_t)timestamp;
     return true;
+}
+
+bool ack_parse_subject_of(const char *subject, const char *stream, const char *consumer,
+                          struct ack_subject *out)
+{
+    return ack_parse_subject(subject, out) && strcmp(out->stream, stream) == 0 &&
+           strcmp(out->consumer, consumer) == 0 && subject_is_plain(subject, strlen(subject));
 }
 
 static int64_t nak_delay_ms(const char *data, size_t bytes)

@@ -28,6 +28,11 @@ struct ack_subject {
 };
 /* False: not an ack subject. */
 bool ack_parse_subject(const char *subject, struct ack_subject *out);
+/* The same, and true only for a message that this consumer of this stream has delivered. An ack may
+ * be published there: without this a message or a header of somebody else's could have any subject
+ * published to, or another pool's message acked. */
+bool ack_parse_subject_of(const char *subject, const char *stream, const char *consumer,
+                          struct ack_subject *out);
 
 enum ack_kind { ACK_ACK, ACK_NAK, ACK_TERM, ACK_PROGRESS, ACK_NEXT, ACK_UNKNOWN };
 struct ack_payload {

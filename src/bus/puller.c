@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/saturate.h"
 #include "bus/wire.h"
 #include "task/inbox.h"
@@ -28,7 +29,8 @@ struct puller {
     struct loop *loop;
     struct puller_events events;
     char inbox[INBOX_MAX + 1]; /* with the dot, without the last token */
-    char api[192];
+    char api[192], stream[ACK_STREAM_MAX], consumer[ACK_STREAM_MAX];
+    struct log_gate stray;
     struct pull pulls[PULLS_MAX];
     uint64_t next_id;
     int asked, wanted;
@@ -182,17 +184,30 @@ static void count_message(struct puller *p)
     settle(p);
 }
 
+static void drop(struct puller *p, natsMsg *msg)
+{
+    char subject[200];
+    log_limited(&p->stray, loop_now_ns(p->loop), LOG_WARN,
+                "message that the consumer did not send, dropped",
+                "stream=%s consumer=%s subject=%s", p->stream, p->consumer,
+                log_quote(natsMsg_GetSubject(msg), subject, sizeof(subject)));
+    natsMsg_Destroy(msg);
+}
+
 static void on_message(void *arg, natsMsg *msg)
 {
     struct puller *p = arg;
-    const char *subject = natsMsg_GetSubject(msg);
+    struct ack_subject ack;
+    const char *subject = natsMsg_GetSubject(msg), *reply = natsMsg_GetReply(msg);
     if (strncmp(subject, p->inbox, strlen(p->inbox)) == 0) {
         on_status(p, subject, msg);
         natsMsg_Destroy(msg);
         ask(p);
-    } else {
+    } else if (reply != NULL && ack_parse_subject_of(reply, p->stream, p->consumer, &ack)) {
         count_message(p);
-        p->events.message(p->events.arg, msg);
+        p->events.message(p->events.arg, msg, &ack);
+    } else {
+        drop(p, msg);
     }
 }
 
@@ -205,6 +220,8 @@ ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const 
     p->wire = wire;
     p->loop = l;
     p->events = *events;
+    snprintf(p->stream, sizeof(p->stream), "%s", stream);
+    snprintf(p->consumer, sizeof(p->consumer), "%s", consumer);
     snprintf(p->api, sizeof(p->api), "$JS.API.CONSUMER.MSG.NEXT.%s.%s", stream, consumer);
     char inbox[INBOX_MAX], subject[INBOX_MAX + 2], elected[192];
     snprintf(elected, sizeof(elected), "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.%s.%s", stream,

@@ -8,13 +8,16 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bus/ack.h"
 #include "bus/loop.h"
 #include "bus/wire.h"
 
 struct puller;
 struct puller_events {
-    /* A message; taken by the callee, which destroys it. */
-    void (*message)(void *arg, natsMsg *msg);
+    /* A message; taken by the callee, which destroys it. ack: its ack subject taken apart; valid
+     * during the call. It is the consumer's own; other messages that come on the inbox are dropped,
+     * since acks would be published to whatever reply subject they have. */
+    void (*message)(void *arg, natsMsg *msg, const struct ack_subject *ack);
     /* The consumer does not answer, or does not exist; at most once a second. May be NULL. */
     void (*lost)(void *arg);
     void *arg;
@@ -23,6 +26,11 @@ struct puller_events {
 /* stream, consumer, events: copied. Lives as long as the process. AX_E_NOMEM, AX_E_DISCONNECTED. */
 ax_err puller_new(struct puller **out, struct wire *wire, struct loop *l, const char *stream,
                   const char *consumer, const struct puller_events *events);
+/* Where a message that `message` was called with is acked; borrowed from msg. */
+static inline const char *puller_ack_subject(natsMsg *msg)
+{
+    return natsMsg_GetReply(msg);
+}
 /* How many more messages the caller is ready to take now; the server is asked for what it was not
  * asked for yet. A puller that is no longer needed is set to 0 and kept: nats.c 3.4 crashes on a
  * message for a destroyed subscription. */

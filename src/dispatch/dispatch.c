@@ -158,6 +158,7 @@ ax_err dispatch_start(struct dispatch *d, const struct options *o, struct proble
         err = done_view_init(&d->done, (int)o->filter_entries);
     if (err != AX_OK)
         return problem_set(p, err, "cannot start: %s", ax_err_text(err));
+    replies_init(&d->replies, d->loop, o, "ax_dispatch_replies_refused_total");
     loop_on_wake(d->loop, on_wake, d);
     err = wire_open(&d->wire, o, d->loop, "ax-dispatch", &d->events, p);
     if (err != AX_OK)

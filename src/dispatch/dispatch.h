@@ -18,6 +18,7 @@
 #include "dispatch/lead/done_view.h"
 #include "dispatch/pool/pool.h"
 #include "dispatch/pool_table.h"
+#include "stats/replies.h"
 #include "task/peer/instance.h"
 
 struct dispatch {
@@ -37,7 +38,8 @@ struct dispatch {
     struct provisioner *provisioner;
     struct pool_table table;
     struct loop_timer tick;
-    atomic_bool is_ready; /* for /readyz */
+    struct replies replies; /* to requests of others */
+    atomic_bool is_ready;   /* for /readyz */
 };
 
 /* Connects and starts everything; loop_run by the caller afterwards. */

@@ -23,7 +23,7 @@ static void on_pull(void *arg, natsMsg *msg)
     struct pull_request r;
     char name[NAME_MAX_CHARS + 1];
     /* The server serves nobody who does not say where to. */
-    if (natsMsg_GetReply(msg) != NULL && pull_parse_subject(natsMsg_GetSubject(msg), name) &&
+    if (replies_are_wanted(msg) && pull_parse_subject(natsMsg_GetSubject(msg), name) &&
         pull_parse(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &r)) {
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL)
@@ -43,7 +43,7 @@ static void on_ack(void *arg, natsMsg *msg)
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
             acks_on_ack(p, &s, &a);
-            if (a.kind == ACK_NEXT && natsMsg_GetReply(msg) != NULL &&
+            if (a.kind == ACK_NEXT && replies_are_wanted(msg) &&
                 pull_parse(a.next, a.next_bytes, &r))
                 pool_on_pull(p, &r);
         }
@@ -135,7 +135,7 @@ static void on_cancel(void *arg, natsMsg *msg)
         snprintf(name, sizeof(name), "%.*s", (int)(dot - rest), rest);
         struct pool *p = dispatch_pool(d, name);
         if (p != NULL && p->lead.ready && catch_up_suffices(p))
-            cancel_start(p, dot + 1, natsMsg_GetReply(msg));
+            cancel_start(p, dot + 1, replies_of(&d->replies, msg));
     }
     natsMsg_Destroy(msg);
 }

@@ -129,6 +129,7 @@ void ingress_reconnected(void *arg)
 ax_err ingress_start(struct ingress *ing, struct problem *p)
 {
     counters_register(&ing->counters);
+    replies_init(&ing->replies, ing->loop, ing->options, "ax_ingress_replies_refused_total");
     later_init(&ing->later);
     loop_enter(ing->loop);
     ing->connected = true;

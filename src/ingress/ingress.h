@@ -12,6 +12,7 @@
 #include "bus/provision/priorities.h"
 #include "ingress/counters.h"
 #include "ingress/feed/later.h"
+#include "stats/replies.h"
 
 #define INGRESS_QUEUE_GROUP "ax-ingress"
 
@@ -34,6 +35,7 @@ struct ingress {
     struct submits *submits;
     struct provisioner *provisioner;
     struct stats_reply *stats_reply;
+    struct replies replies;
     struct later later;
     struct counters counters;
     struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */

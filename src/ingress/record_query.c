@@ -55,7 +55,7 @@ static void on_record(void *arg, ax_err err, const struct record *r, uint64_t se
 static void on_question(void *arg, natsMsg *msg)
 {
     struct ingress *ing = arg;
-    const char *reply = natsMsg_GetReply(msg),
+    const char *reply = replies_of(&ing->replies, msg),
                *id = natsMsg_GetSubject(msg) + strlen(RECORD_PREFIX);
     if (reply != NULL && name_is_task_id(id)) {
         struct question *q = NULL;

@@ -128,7 +128,7 @@ static json_t *answer(struct stats_reply *r)
 static void on_query(void *arg, natsMsg *msg)
 {
     struct stats_reply *r = arg;
-    const char *reply = natsMsg_GetReply(msg);
+    const char *reply = replies_of(&r->ing->replies, msg);
     if (reply != NULL) {
         note(r);
         stats_answer_send(r->ing->wire, reply, answer(r));

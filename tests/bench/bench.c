@@ -136,12 +136,13 @@ static void check_drained(void *arg)
     pipeline_request(b->control, api, NULL, 0, 5000, on_info, b);
 }
 
-static void on_task(void *arg, natsMsg *msg)
+static void on_task(void *arg, natsMsg *msg, const struct ack_subject *ack)
 {
     struct bench *b = arg;
+    (void)ack;
     if (b->idle)
         b->latency_ms[b->worked] = (double)(loop_now_ns(b->loop) - b->sent_ns) / 1e6;
-    wire_publish(b->worker, natsMsg_GetReply(msg), "", 0);
+    wire_publish(b->worker, puller_ack_subject(msg), "", 0);
     natsMsg_Destroy(msg);
     b->worked++;
     puller_want(b->puller, (int)b->pulls);

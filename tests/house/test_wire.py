@@ -23,6 +23,11 @@ WORLD_CALL = re.compile(
     r"mtx_\w+|sigaction|signal)\s*\(")
 WORLD_ROOMS = {"base", "bus", "cli"}
 
+# A reply subject is somebody else's text: what is published there passes one place.
+REPLY_CALL = re.compile(r"\bnatsMsg_GetReply\s*\(")
+REPLY_ROOMS = {"bus", "cli"}
+REPLY_FILE = "src/stats/replies.c"
+
 # (file, call): why it is there.
 EXCEPTIONS = {
     ("src/task/names.c", "pthread_once"): "fetches OpenSSL's SHA-256 once for all threads",
@@ -45,6 +50,10 @@ def calls(source):
     for m in WORLD_CALL.finditer(source.code):
         if floor not in WORLD_ROOMS:
             yield source.line_of(m.start()), m.group(1), "go through base or bus"
+    for m in REPLY_CALL.finditer(source.code):
+        if floor not in REPLY_ROOMS and str(source) != REPLY_FILE:
+            yield (source.line_of(m.start()), "natsMsg_GetReply",
+                   "ask replies_of (stats/replies.h), or puller_ack_subject")
 
 
 def check_self():
@@ -55,13 +64,15 @@ static void a(void)
     js_PublishMsg(NULL, js, msg, NULL, NULL);
     nats_Sleep(1);
     natsMsg_Destroy(msg);
+    reply = natsMsg_GetReply(msg);
     getrandom(&seed, sizeof(seed), 0);
     lifetime(1);
     exit(1);
 }
 """)
     self_check([(4, "natsConnection_Publish"), (5, "js_PublishMsg"), (6, "nats_Sleep"),
-                (8, "getrandom"), (10, "exit")], [found[:2] for found in calls(bad)])
+                (9, "getrandom"), (11, "exit"), (8, "natsMsg_GetReply")],
+               [found[:2] for found in calls(bad)])
     self_check([], list(calls(Source("src/bus/wire.c", bad.text))))
     self_check(3, len(list(calls(Source("src/bus/a.c", bad.text)))))
 

@@ -114,4 +114,5 @@ async def test(ax):
     assert len(objections) == 1, "\n".join(objections)
 
 
-run(test, prepare, ingress=0, dispatch=0)
+if __name__ == "__main__":
+    run(test, prepare, ingress=0, dispatch=0)

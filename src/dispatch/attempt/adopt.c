@@ -271,10 +271,10 @@ static void on_work_message(void *arg, const char *subject, uint64_t seq, int64_
         return;
     }
     struct queue *q = queue_of_stream(p, lease.stream);
-    if (q == NULL) {
+    if (q == NULL || !ack_parse_subject_of(value, q->stream, p->name, &lease)) {
         log_limited(&lost, loop_now_ns(p->dispatch->loop), LOG_WARN,
-                    "hand-off of a stream that is no priority, left alone",
-                    "stream=%s seq=%" PRIu64, lease.stream, seq);
+                    "hand-off of a queue that is not the pool's, left alone",
+                    "pool=%s stream=%s seq=%" PRIu64, p->name, q != NULL ? q->stream : "", seq);
         return;
     }
     if (attempt_of_message(q, lease.stream_seq) != NULL ||

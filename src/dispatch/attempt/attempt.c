@@ -190,7 +190,7 @@ struct attempt *attempt_new(struct queue *q, natsMsg *msg, uint64_t queue_seq, i
 {
     struct problem p;
     char why[sizeof(((struct attempt *)NULL)->end.reason)];
-    struct attempt *a = make(q, natsMsg_GetReply(msg), queue_seq, stored_ns);
+    struct attempt *a = make(q, puller_ack_subject(msg), queue_seq, stored_ns);
     if (a == NULL) {
         natsMsg_Destroy(msg);
         return NULL;

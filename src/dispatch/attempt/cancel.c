@@ -21,6 +21,7 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "done/record_find.h"
+#include "task/inbox.h"
 
 #define WAIT_MS 3000
 #define AGAIN_MS 50
@@ -30,9 +31,9 @@
 struct cancel {
     struct pool *pool;
     char id[TASK_ID_CHARS + 1];
-    char reply[128];
-    const char *was; /* where it was found; NULL: nowhere yet */
-    int place;       /* next place of this round */
+    char reply[INBOX_REPLY_MAX_CHARS + 1]; /* "": nobody asks */
+    const char *was;                       /* where it was found; NULL: nowhere yet */
+    int place;                             /* next place of this round */
     int rounds;
     bool found; /* in this round */
     bool came;  /* dispatch got it in this round, and may have ended that attempt already */

@@ -79,7 +79,7 @@ struct queue *queue_of_stream(struct pool *p, const char *stream)
 /* The lease of an attempt that is held came back: it had expired. */
 static void on_redelivery(struct attempt *a, natsMsg *msg)
 {
-    attempt_set_lease(a, natsMsg_GetReply(msg));
+    attempt_set_lease(a, puller_ack_subject(msg));
     natsMsg_Destroy(msg);
     metric_add(a->pool->count.leases_expired, 1);
     attempt_on(a, ATTEMPT_ON_REDELIVERED, NULL);
@@ -95,7 +95,7 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
          * dropped. */
         metric_add(p->stats.m_put_off, 1);
         FAULT("queue.put-off.before");
-        ack_send_nak(p->dispatch->wire, natsMsg_GetReply(msg), NAK_TWICE_MS);
+        ack_send_nak(p->dispatch->wire, puller_ack_subject(msg), NAK_TWICE_MS);
         FAULT_SENT("queue.put-off.after", p->dispatch->wire);
         if (natsMsgHeader_Get(msg, HDR_ORDERED, &ordered) == NATS_OK)
             ordered_invalidate(q);
@@ -112,27 +112,22 @@ static void on_new(struct queue *q, natsMsg *msg, const struct ack_subject *meta
     }
 }
 
-static void on_queue_message(void *arg, natsMsg *msg)
+static void on_queue_message(void *arg, natsMsg *msg, const struct ack_subject *meta)
 {
     struct queue *q = arg;
     struct pool *p = q->pool;
-    struct ack_subject meta;
-    const char *reply = natsMsg_GetReply(msg);
-    if (reply == NULL || !ack_parse_subject(reply, &meta)) {
-        natsMsg_Destroy(msg);
-        return;
-    }
-    clock_learn(&p->dispatch->clock, meta.timestamp_ns);
+    const char *reply = puller_ack_subject(msg);
+    clock_learn(&p->dispatch->clock, meta->timestamp_ns);
     if (!p->lead.ready || p->lead.resting) { /* a pull was still open */
         ack_send_nak(p->dispatch->wire, reply, QUEUE_NAK_MS);
         natsMsg_Destroy(msg);
         return;
     }
-    q->behind = meta.pending;
-    ordered_delivered(q, meta.consumer_seq);
-    struct attempt *a = attempt_of_message(q, meta.stream_seq);
+    q->behind = meta->pending;
+    ordered_delivered(q, meta->consumer_seq);
+    struct attempt *a = attempt_of_message(q, meta->stream_seq);
     /* Of a former stream of this name, or lost with AX_WORK: the message is what counts. */
-    bool stale = a != NULL && a->stored_ns != meta.timestamp_ns;
+    bool stale = a != NULL && a->stored_ns != meta->timestamp_ns;
     if (a != NULL && (stale || a->state == ATTEMPT_LOST) && attempt_may(a, ATTEMPT_ON_REPLACED)) {
         attempt_on(a, ATTEMPT_ON_REPLACED, NULL);
         a = NULL;
@@ -143,7 +138,7 @@ static void on_queue_message(void *arg, natsMsg *msg)
     } else if (a != NULL)
         on_redelivery(a, msg);
     else
-        on_new(q, msg, &meta);
+        on_new(q, msg, meta);
     pump_soon(p);
 }
 

@@ -96,7 +96,7 @@ static void on_query(void *arg, natsMsg *msg)
     struct dispatch *d = arg;
     struct pool *next = d->table.pools;
     struct stats_daemon self;
-    const char *reply = natsMsg_GetReply(msg);
+    const char *reply = replies_of(&d->replies, msg);
     int led = 0;
     for (struct pool *p = d->table.pools; p != NULL; p = p->next)
         led += p->lead.led;

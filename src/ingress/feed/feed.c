@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "bus/ack.h"
 #include "bus/pipeline_get.h"
+#include "bus/puller.h"
 #include "ingress/feed/cron_firing.h"
 #include "ingress/feed/feeder.h"
 #include "ingress/key_index.h"
@@ -81,7 +82,7 @@ static void ack(struct feed *d)
     FAULT_IF(is_spill(d), "drain.ack.before");
     FAULT_IF(is_firing(d), "firing.ack.before");
     FAULT_IF(is_due(d), "feed.ack.before");
-    d->asked = pipeline_request(ingress_of(d)->pipe, natsMsg_GetReply(d->msg), "+ACK", 4,
+    d->asked = pipeline_request(ingress_of(d)->pipe, puller_ack_subject(d->msg), "+ACK", 4,
                                 ASK_WAIT_MS, on_acked, d) == AX_OK;
     if (!d->asked)
         feed_event(d, FEED_NOT_ASKED);
@@ -95,14 +96,14 @@ static void forget(struct feed *d)
 
 static void ack_unheard(struct feed *d)
 {
-    wire_publish_text(ingress_of(d)->wire, natsMsg_GetReply(d->msg), "+ACK");
+    wire_publish_text(ingress_of(d)->wire, puller_ack_subject(d->msg), "+ACK");
     forget(d);
 }
 
 static void give_back(struct feed *d)
 {
     FAULT("feed.give-back.before");
-    ack_send_nak(ingress_of(d)->wire, natsMsg_GetReply(d->msg), NAK_DELAY_MS);
+    ack_send_nak(ingress_of(d)->wire, puller_ack_subject(d->msg), NAK_DELAY_MS);
     FAULT_SENT("feed.give-back.after", ingress_of(d)->wire);
     forget(d);
 }
@@ -256,7 +257,7 @@ static ax_err set_headers(const struct feed *d, natsMsg *out)
 {
     struct ack_subject source = {0};
     char id[256];
-    ack_parse_subject(natsMsg_GetReply(d->msg), &source);
+    ack_parse_subject(puller_ack_subject(d->msg), &source);
     snprintf(id, sizeof(id), "%s.%s.%" PRIu64 ".%" PRId64 ".fed", d->id, feeder_source(d->feeder),
              source.stream_seq, source.timestamp_ns);
     return header_set(out, HDR_EXPECT_SUBJECT_SEQ, "0") == NATS_OK &&
@@ -430,7 +431,7 @@ void feed_start(struct feed *d)
     struct problem p;
     struct task t = {0};
     const char *stream = feeder_source(d->feeder), *subject = natsMsg_GetSubject(d->msg);
-    if (ack_parse_subject(natsMsg_GetReply(d->msg), &source))
+    if (ack_parse_subject(puller_ack_subject(d->msg), &source))
         clock_learn(ingress_of(d)->clock, source.timestamp_ns);
     ax_err err = task_stored_read(&t, d->msg, &p);
     if (err == AX_E_NOMEM) {

@@ -276,7 +276,7 @@ static void renew(struct feeder *f, int64_t now_ns)
         DL_FOREACH(f->lists[i], d) {
             if (now_ns - d->lease_ns < LEASE_NS)
                 continue;
-            wire_publish_text(f->queue->ing->wire, natsMsg_GetReply(d->msg), "+WPI");
+            wire_publish_text(f->queue->ing->wire, puller_ack_subject(d->msg), "+WPI");
             d->lease_ns = now_ns;
         }
     }
@@ -305,14 +305,14 @@ bool feeder_may_log(struct feeder *f, unsigned long *more)
 
 /* ---- messages of the source */
 
-static void on_message(void *arg, natsMsg *msg)
+static void on_message(void *arg, natsMsg *msg, const struct ack_subject *ack)
 {
     struct feeder *f = arg;
     struct ingress *ing = f->queue->ing;
-    const char *reply = natsMsg_GetReply(msg);
-    if (reply != NULL && !f->running) /* for a pull of ours that the server still had */
-        ack_send_nak(ing->wire, reply, NAK_DELAY_MS);
-    struct feed *d = reply != NULL && f->running ? feed_new(f, msg) : NULL;
+    (void)ack;
+    if (!f->running) /* for a pull of ours that the server still had */
+        ack_send_nak(ing->wire, puller_ack_subject(msg), NAK_DELAY_MS);
+    struct feed *d = f->running ? feed_new(f, msg) : NULL;
     if (d == NULL) {
         natsMsg_Destroy(msg);
         return;

@@ -24,6 +24,7 @@ struct result {
 struct batch {
     struct ingress *ing;
     natsMsg *msg;
+    const char *reply; /* borrowed from msg; NULL: nobody to tell */
     void *unpacked;
     size_t count, unanswered, unreleased;
     struct result *results;
@@ -65,8 +66,7 @@ static void publish(struct batch *b, const Ax__V1__BatchReply *reply)
     natsMsg *msg = NULL;
     if (data != NULL) {
         ax__v1__batch_reply__pack(reply, data);
-        if (natsMsg_Create(&msg, natsMsg_GetReply(b->msg), NULL, (const char *)data, (int)bytes) ==
-                NATS_OK &&
+        if (natsMsg_Create(&msg, b->reply, NULL, (const char *)data, (int)bytes) == NATS_OK &&
             header_set(msg, HDR_SCHEMA, BATCH_REPLY_SCHEMA) == NATS_OK)
             wire_publish_msg(b->ing->wire, msg);
         FAULT_SENT("batch.answer.after", b->ing->wire);
@@ -108,7 +108,7 @@ void batch_answered(struct batch *b, size_t index, const struct verdict *v)
     r->v = *v;
     snprintf(r->stream, sizeof(r->stream), "%s", v->stream != NULL ? v->stream : "");
     snprintf(r->task, sizeof(r->task), "%s", v->task != NULL ? v->task : "");
-    if (--b->unanswered == 0 && natsMsg_GetReply(b->msg) != NULL)
+    if (--b->unanswered == 0 && b->reply != NULL)
         answer(b);
 }
 
@@ -136,14 +136,14 @@ static void start(struct batch *b, size_t index)
     }
     s->source.batch = b;
     s->source.index = index;
-    s->source.reply = natsMsg_GetReply(b->msg);
+    s->source.reply = b->reply;
     if (task_proto_read_nth(&s->task, natsMsg_GetSubject(b->msg), b->unpacked, index, &p) == AX_OK)
         submission_start(s);
     else
         submission_start_unread(s, natsMsg_GetSubject(b->msg), &p);
 }
 
-ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)
+ax_err batch_take(struct ingress *ing, natsMsg *msg, const char *reply, struct problem *p)
 {
     struct batch *b = calloc(1, sizeof(*b));
     if (b == NULL)
@@ -159,6 +159,7 @@ ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p)
     }
     b->ing = ing;
     b->msg = msg;
+    b->reply = reply;
     b->unanswered = b->count;
     b->unreleased = b->count + 1; /* one for the loop below */
     metric_add(ing->counters.batches, 1);

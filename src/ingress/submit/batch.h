@@ -13,9 +13,9 @@
 
 struct batch;
 
-/* Takes msg apart and starts its tasks. On error msg is still the caller's, and p says what is
- * wrong with it. */
-ax_err batch_take(struct ingress *ing, natsMsg *msg, struct problem *p);
+/* Takes msg apart and starts its tasks. reply: as replies_of gave it, borrowed from msg. On error
+ * msg is still the caller's, and p says what is wrong with it. */
+ax_err batch_take(struct ingress *ing, natsMsg *msg, const char *reply, struct problem *p);
 /* The task at index has its answer. */
 void batch_answered(struct batch *b, size_t index, const struct verdict *v);
 /* One of its submissions has ended. */

@@ -11,33 +11,34 @@
 
 #define SCHEMA_BATCH "ax.v1.TaskBatch"
 
-static void answer_error(struct ingress *ing, natsMsg *msg, const struct verdict *v,
-                         enum refusal why)
+static void answer_error(struct ingress *ing, natsMsg *msg, const char *reply,
+                         const struct verdict *v, enum refusal why)
 {
     metric_add(ing->counters.refused[why], 1);
-    answer_send(ing->wire, natsMsg_GetReply(msg), v);
+    answer_send(ing->wire, reply, v);
     natsMsg_Destroy(msg);
 }
 
-static void refuse_no_memory(struct ingress *ing, natsMsg *msg)
+static void refuse_no_memory(struct ingress *ing, natsMsg *msg, const char *reply)
 {
     struct verdict v;
     log_error("out of memory, submission refused", "subject=%s", natsMsg_GetSubject(msg));
-    if (natsMsg_GetReply(msg) == NULL) {
+    if (reply == NULL) {
         natsMsg_Destroy(msg);
         return;
     }
     answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
                      "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
-    answer_error(ing, msg, &v, REFUSED_BUSY);
+    answer_error(ing, msg, reply, &v, REFUSED_BUSY);
 }
 
 /* True: msg was a batch and is taken. */
-static bool take_batch(struct ingress *ing, natsMsg *msg, const char *schema, struct problem *p)
+static bool take_batch(struct ingress *ing, natsMsg *msg, const char *reply, const char *schema,
+                       struct problem *p)
 {
     if (schema == NULL || strcmp(schema, SCHEMA_BATCH) != 0)
         return false;
-    return batch_take(ing, msg, p) == AX_OK;
+    return batch_take(ing, msg, reply, p) == AX_OK;
 }
 
 static ax_err read_task(struct submission *s, const char *schema, struct problem *p)
@@ -55,25 +56,25 @@ void submit_take(struct ingress *ing, natsMsg *msg)
 {
     struct problem p = {0};
     struct verdict v;
-    const char *reply = natsMsg_GetReply(msg), *schema = NULL;
+    const char *reply = replies_of(&ing->replies, msg), *schema = NULL;
     if (reply != NULL && submits_are_full(ing->submits)) {
         answer_set_error(&v, 503, JSERR_STORE_FULL, 100, "ingress is busy, retry in 100ms");
-        answer_error(ing, msg, &v, REFUSED_BUSY);
+        answer_error(ing, msg, reply, &v, REFUSED_BUSY);
         return;
     }
     natsStatus st = natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
     if (st == NATS_NO_MEMORY) {
-        refuse_no_memory(ing, msg);
+        refuse_no_memory(ing, msg, reply);
         return;
     }
     if (st != NATS_OK)
         schema = NULL;
     ax_err err = schema != NULL ? task_submit_check_proto(msg, &p) : AX_OK;
-    if (err == AX_OK && take_batch(ing, msg, schema, &p))
+    if (err == AX_OK && take_batch(ing, msg, reply, schema, &p))
         return;
     struct submission *s = submission_new(ing);
     if (s == NULL) {
-        refuse_no_memory(ing, msg);
+        refuse_no_memory(ing, msg, reply);
         return;
     }
     s->source.msg = msg;

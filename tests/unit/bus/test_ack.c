@@ -281,9 +281,34 @@ static void pull_subjects(void **state)
     }
 }
 
+static void an_ack_subject_of_one_consumer(void **state)
+{
+    (void)state;
+    struct ack_subject a;
+    static const char *const others[] = {
+        "$JS.ACK.AX_LOW.email.1.2.3.4.5",
+        "$JS.ACK.AX_HIGH.sms.1.2.3.4.5",
+        "$JS.ACK._.acc.AX_HIGH.sms.1.2.3.4.5",
+        "$JS.ACK._.acc.AX_HIGH.email.1.2.3.4.5.*",
+        "$JS.ACK._.acc.AX_HIGH.email.1.2.3.4.5.a b",
+        "$JS.ACK.*.acc.AX_HIGH.email.1.2.3.4.5",
+        "$JS.ACK.._.AX_HIGH.email.1.2.3.4.5",
+        "$KV.AX_DONE.x",
+        "_INBOX.x",
+    };
+    assert_true(ack_parse_subject_of("$JS.ACK.AX_HIGH.email.1.2.3.4.5", "AX_HIGH", "email", &a));
+    assert_int_equal(a.stream_seq, 2);
+    assert_true(
+        ack_parse_subject_of("$JS.ACK._.acc.AX_HIGH.email.1.7.3.4.5.t", "AX_HIGH", "email", &a));
+    assert_int_equal(a.stream_seq, 7);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_false(ack_parse_subject_of(others[i], "AX_HIGH", "email", &a));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_ack_subject_of_one_consumer),
         cmocka_unit_test(both_forms_of_subject),
         cmocka_unit_test(other_subjects_are_no_acks),
         cmocka_unit_test(kinds_of_payload),
