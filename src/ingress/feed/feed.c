@@ -112,7 +112,7 @@ static void give_back(struct feed *d)
 static void give_way(struct feed *d)
 {
     key_index_still_later(ingress_of(d)->key_index, d->id);
-    ack_send_nak(ingress_of(d)->wire, natsMsg_GetReply(d->msg), feeder_return_ms(d->feeder, d));
+    ack_send_nak(ingress_of(d)->wire, puller_ack_subject(d->msg), feeder_return_ms(d->feeder, d));
     forget(d);
 }
 
@@ -130,7 +130,7 @@ static void on_examined(void *arg, ax_err err, const struct stored_msg *found)
     struct ack_subject source = {0};
     if (!is_heard(d))
         return;
-    ack_parse_subject(natsMsg_GetReply(d->msg), &source);
+    ack_parse_subject(puller_ack_subject(d->msg), &source);
     bool earlier = err == AX_OK && found->seq < source.stream_seq;
     if (earlier) {
         metric_add(ingress_of(d)->counters.cron_skipped, 1);
