@@ -2,6 +2,7 @@
 # ctest: sanitize=address
 import json
 import os
+import subprocess
 
 from cli import piped
 from harness import eventually, own, run
@@ -59,6 +60,32 @@ async def nothing_of_the_connection(ax):
     assert worker.stop() == 0
 
 
+def unprivileged():
+    """What runs a program as somebody who may read only his own processes; None: it cannot be done here."""
+    if os.geteuid() != 0:
+        return []
+    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    try:
+        tried = subprocess.run([*prefix, own("ax"), "--version"], capture_output=True, timeout=20)
+    except FileNotFoundError:
+        return None
+    return prefix if tried.returncode == 0 else None
+
+
+async def nothing_of_the_parent(ax):
+    """The command runs as the user of ax work, and still cannot read its environment."""
+    prefix = unprivileged()
+    if prefix is None:
+        print("not tried: no other user here may run ax")
+        return
+    command = 'cat /proc/$PPID/environ || echo cannot; echo looked'
+    worker = ax.spawn("work-other", [*prefix, own("ax"), "work", "mail", "--exec", command], env=SECRETS)
+    await ax.submit("x", "key-2", pool="mail")
+    await eventually(lambda: "looked" in worker.log(), 20, "the command ran")
+    assert "cannot" in worker.log() and "s3cret" not in worker.log(), worker.log()
+    assert worker.stop() == 0
+
+
 async def odd_keys(ax):
     worker = await start(ax, "work-odd", "mail")
     for key in ODD:
@@ -87,6 +114,7 @@ async def handed_on_when_asked(ax):
 async def test(ax):
     ax.env.pop("AX_LEASE_TTL", None)
     await nothing_of_the_connection(ax)
+    await nothing_of_the_parent(ax)
     await odd_keys(ax)
     await handed_on_when_asked(ax)
 

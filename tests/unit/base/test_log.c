@@ -125,6 +125,16 @@ static void a_limited_kind_has_one_line_a_minute(void **state)
     assert_true(strlen(text) < 4096);
 }
 
+/* Also where a value was not quoted. */
+static void a_line_steers_no_terminal(void **state)
+{
+    (void)state;
+    log_init("ax-test", LOG_INFO);
+    catch_stderr();
+    log_info("m", "a=%s b=%.4s", "\x1b[2J\xc2\x9b\xe2\x80\xae\x9b", "ab\xe2\x82\xac");
+    matches(caught(), " a=\\\\x1b\\[2J\\\\u009b\\\\u202e\\\\x9b b=ab\\\\xe2\\\\x82\n$");
+}
+
 static void quoting(void **state)
 {
     (void)state;
@@ -139,7 +149,10 @@ static void quoting(void **state)
                  {"say \"x\"", "\"say \\\"x\\\"\""},
                  {"back\\slash", "\"back\\\\slash\""},
                  {"a\nb", "\"a\\nb\""},
-                 {"a\x01", "\"a\\x01\""}};
+                 {"a\x01", "\"a\\x01\""},
+                 {"\xc2\x9b", "\"\\u009b\""},
+                 {"a\xe2\x80\xae", "\"a\\u202e\""},
+                 {"\x9b\xff", "\"\\x9b\\xff\""}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char buf[64];
         assert_string_equal(log_quote(cases[i].in, buf, sizeof(buf)), cases[i].out);
@@ -177,6 +190,7 @@ int main(void)
         cmocka_unit_test(level_decides),
         cmocka_unit_test(a_line_stays_one_line),
         cmocka_unit_test(a_limited_kind_has_one_line_a_minute),
+        cmocka_unit_test(a_line_steers_no_terminal),
         cmocka_unit_test(quoting),
         cmocka_unit_test(gate_lets_one_through_per_interval),
     };

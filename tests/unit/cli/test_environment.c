@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/options.h"
 #include "cli/environment.h"
 
 /* How many entries of block set the variable; *value: of the last one. */
@@ -74,12 +75,47 @@ static void without_variables_it_is_a_copy(void **state)
     free(block);
 }
 
+/* A new option's variable is private without a line here or there. */
+static void a_command_gets_nothing_of_the_connection(void **state)
+{
+    (void)state;
+    static const char *const private[] = {"NATS_TOKEN", "NATS_NKEY", "NATS_CONTEXT",
+                                          "CREDENTIALS_DIRECTORY",
+#define X(field, flag, letter, variable, ...) variable,
+                                          OPTIONS_TABLE(X)
+#undef X
+    };
+    const struct environment_variable variables[] = {{"AX_KEY", "k"}, {"ENV_GONE", NULL}};
+    size_t privates = sizeof(private) / sizeof(private[0]);
+    const char *value = NULL;
+    for (size_t i = 0; i < privates; i++)
+        setenv(private[i], "secret", 1);
+    setenv("NATSY", "kept", 1);
+    setenv("CREDENTIALS_DIRECTORY_OF", "kept", 1);
+    setenv("AX_OTHER", "kept", 1);
+    char **block = environment_of_command(variables, 2);
+    assert_non_null(block);
+    for (size_t i = 0; i < privates; i++)
+        assert_int_equal(count(block, private[i], &value), 0);
+    for (size_t i = 0; block[i] != NULL; i++)
+        assert_null(strstr(block[i], "secret"));
+    assert_int_equal(count(block, "NATSY", &value), 1);
+    assert_int_equal(count(block, "CREDENTIALS_DIRECTORY_OF", &value), 1);
+    assert_int_equal(count(block, "AX_OTHER", &value), 1);
+    assert_int_equal(count(block, "ENV_KEPT", &value), 1);
+    assert_int_equal(count(block, "ENV_GONE", &value), 0);
+    assert_int_equal(count(block, "AX_KEY", &value), 1);
+    assert_string_equal(value, "k");
+    free(block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(variables_are_replaced_added_and_left_out, setup),
         cmocka_unit_test_setup(names_are_compared_whole, setup),
         cmocka_unit_test_setup(without_variables_it_is_a_copy, setup),
+        cmocka_unit_test_setup(a_command_gets_nothing_of_the_connection, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

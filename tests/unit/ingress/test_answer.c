@@ -89,6 +89,21 @@ static void any_bytes_give_valid_json(void **state)
     }
 }
 
+/* An answer is shown to people, and programs write it to logs. */
+static void nothing_in_it_steers_a_terminal(void **state)
+{
+    (void)state;
+    struct verdict v;
+    json_t *root;
+    answer_set_error(&v, 400, JSERR_BAD_REQUEST, 0, "%s",
+                     "a\x1b\x07\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\x9b\x7f "
+                     "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 ü");
+    json_t *e = error_of(&v, &root);
+    assert_string_equal(json_string_value(json_object_get(e, "description")),
+                        "a??????? \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 ü");
+    json_decref(root);
+}
+
 static void the_longest_description_fits(void **state)
 {
     (void)state;
@@ -110,6 +125,7 @@ int main(void)
         cmocka_unit_test(an_accepted_task_looks_like_a_puback),
         cmocka_unit_test(an_error_holds_code_and_description),
         cmocka_unit_test(any_bytes_give_valid_json),
+        cmocka_unit_test(nothing_in_it_steers_a_terminal),
         cmocka_unit_test(the_longest_description_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
