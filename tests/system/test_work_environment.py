@@ -95,6 +95,8 @@ async def odd_keys(ax):
         await ran(ax, task)
         assert variables(ax, task)[b"AX_KEY"] == key, key
     assert not os.path.exists(os.path.join(ax.directory, "owned"))
+    code, out, err = await piped(ax, "status", "--pool", "mail", "--", "-rf")
+    assert code == 0 and (b"pool       mail\n" in out), (out, err)
     assert worker.stop() == 0
 
 
