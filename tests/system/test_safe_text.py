@@ -114,6 +114,13 @@ async def arguments(ax):
     assert code == 1 and err.startswith(b"ax: " + RAW + b": unknown"), err
 
 
+async def own_text(ax):
+    """What ax itself has to say looks the same on a terminal."""
+    for args in (("help",), ("help", "pool"), ("help", "work"), ("init",), ("status",)):
+        code, shown = await terminal(ax, *args)
+        assert (code, shown, b"") == await piped(ax, *args), (args, shown)
+
+
 async def refusals(ax):
     """Ingress tells what it was given without passing it on."""
     code, out, err = await piped(ax, "submit", "--pool", "email", "--max-retry", EVIL, "x")
@@ -154,6 +161,7 @@ async def logs(ax):
 
 async def test(ax):
     await ax.pool("email")
+    await own_text(ax)
     await dead_letters(ax)
     await values_in_json(ax)
     await schedules(ax)
