@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
+
 int options_rows(struct options *o, enum options_for who, struct flag_row rows[OPTIONS_ROWS_MAX])
 {
     const struct {
@@ -57,6 +59,17 @@ static ax_err read_environment(const struct flag_row *rows, int count, struct pr
     return err;
 }
 
+/* What systemd hands over as files, where nothing else was given (deploy/ax-ingress.service). */
+static void take_credentials(struct options *o)
+{
+    if (o->creds == NULL)
+        o->creds = secret_credential("ax.creds");
+    if (o->password == NULL && o->password_file == NULL)
+        o->password_file = secret_credential("ax.password");
+    if (o->key == NULL && o->cert != NULL)
+        o->key = secret_credential("ax.key");
+}
+
 ax_err options_parse(struct options *o, enum options_for who, int argc, char **argv,
                      bool stop_at_first, int *first, struct problem *p)
 {
@@ -78,6 +91,7 @@ ax_err options_parse(struct options *o, enum options_for who, int argc, char **a
 
     int words = argc - 1;
     ax_err wrong = flag_parse(rows, count, stop_at_first, &words, argv + 1, p);
+    take_credentials(o);
     if (help) {
         printf("Options of %s:\n", argv[0]);
         options_print_help(who);

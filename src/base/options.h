@@ -80,10 +80,11 @@ struct options {
 
 #define OPTIONS_ROWS_MAX 32
 
-/* Reads defaults, environment and flags. Leaves the words in argv from *first on (stop_at_first:
- * those from the first word on, flags or not, for `ax <command> …`). AX_E_CLOSED: --help or
- * --version was given, and printed to stdout. AX_E_INVALID: p names flag or variable, value and
- * range. */
+/* Reads defaults, environment and flags. Where these name no credentials file, no password or no
+ * key of a certificate, systemd's credentials ax.creds, ax.password and ax.key are taken. Leaves
+ * the words in argv from *first on (stop_at_first: those from the first word on, flags or not, for
+ * `ax <command> …`). AX_E_CLOSED: --help or --version was given, and printed to stdout.
+ * AX_E_INVALID: p names flag or variable, value and range. */
 ax_err options_parse(struct options *o, enum options_for who, int argc, char **argv,
                      bool stop_at_first, int *first, struct problem *p);
 /* The rows of the options that `who` knows, with their targets in o; the number of them. */

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +46,16 @@ const char *secret_take_urls(char *text)
 }
 
 /* ---- files */
+
+const char *secret_credential(const char *name)
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    char path[PATH_MAX];
+    if (directory == NULL || *directory == '\0')
+        return NULL;
+    int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0 ? secret_keep(path) : NULL;
+}
 
 static ax_err refuse(const char *path, const char *why, struct problem *p)
 {

@@ -14,6 +14,10 @@ const char *secret_take(char *text);
 /* The same for URLs: overwrites their user names, passwords and tokens only. */
 const char *secret_take_urls(char *text);
 
+/* The path of a credential of that name that systemd handed to this process (LoadCredential=);
+ * NULL: none, or no memory. As secret_keep. */
+const char *secret_credential(const char *name);
+
 /* Reads the secret in a file into buf: all of it but one line break at the end, 1 to
  * SECRET_MAX_BYTES bytes without another line break or NUL. A file that everybody can write is
  * refused, since whoever changes it chooses who this program is; one that everybody can read is

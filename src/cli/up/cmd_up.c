@@ -158,6 +158,7 @@ static char **make_daemon_environment(const struct up *u)
         {"NATS_CA", NULL},
         {"NATS_CERT", NULL},
         {"NATS_KEY", NULL},
+        {"CREDENTIALS_DIRECTORY", NULL},
         {"AX_REPLICAS", NULL},
         /* Their HTTP is for this process alone (readiness_probe). */
         {"AX_HTTP_BIND", NULL},

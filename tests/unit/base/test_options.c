@@ -380,10 +380,75 @@ static void help_and_version(void **state)
     assert_non_null(strstr(printed(FOR_INGRESS, "--help"), "--http PORT"));
 }
 
+/* Makes these files in a directory that systemd's variable names; text: what is in them. */
+static void make_credentials(char directory[32], const char *const *names)
+{
+    char path[64];
+    strcpy(directory, "/tmp/ax-options-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    for (; *names != NULL; names++) {
+        snprintf(path, sizeof(path), "%s/%s", directory, *names);
+        close(open(path, O_WRONLY | O_CREAT, 0600));
+    }
+    setenv("CREDENTIALS_DIRECTORY", directory, 1);
+}
+
+static void remove_credentials(const char *directory, const char *const *names)
+{
+    char path[64];
+    for (; *names != NULL; names++) {
+        snprintf(path, sizeof(path), "%s/%s", directory, *names);
+        unlink(path);
+    }
+    rmdir(directory);
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+static void assert_within(const char *directory, const char *name, const char *path)
+{
+    char expected[64];
+    snprintf(expected, sizeof(expected), "%s/%s", directory, name);
+    assert_string_equal(path, expected);
+}
+
+static void credentials_of_systemd(void **state)
+{
+    (void)state;
+    const char *const all[] = {"ax.creds", "ax.password", "ax.key", NULL}, *const none[] = {NULL};
+    char directory[32];
+    struct options o;
+    int first;
+    make_credentials(directory, all);
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL), AX_OK);
+    assert_within(directory, "ax.creds", o.creds);
+    assert_within(directory, "ax.password", o.password_file);
+    assert_null(o.key); /* of no certificate */
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, "--tlscert", "c.pem"), AX_OK);
+    assert_within(directory, "ax.key", o.key);
+
+    /* What was named wins. */
+    setenv("NATS_PASSWORD", "x", 1);
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL, "--creds", "mine", "--tlscert", "c.pem",
+                           "--tlskey", "k.pem"),
+                     AX_OK);
+    assert_string_equal(o.creds, "mine");
+    assert_null(o.password_file);
+    assert_string_equal(o.key, "k.pem");
+    unsetenv("NATS_PASSWORD");
+    remove_credentials(directory, all);
+
+    make_credentials(directory, none);
+    assert_int_equal(PARSE(&o, FOR_DISPATCH, &first, NULL), AX_OK);
+    assert_null(o.creds);
+    assert_null(o.password_file);
+    remove_credentials(directory, none);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, clean_environment, clean_environment)
     const struct CMUnitTest tests[] = {
+        TEST(credentials_of_systemd),
         TEST(defaults),
         TEST(flags_and_environment_reach_their_fields),
         TEST(every_row_is_read_from_both),
