@@ -21,7 +21,7 @@
 #define OPEN_WAIT_MS 1000
 #define SUBS 2
 
-static const char *const subjects[SUBS] = {"ax.submit", "ax.submit.>"};
+static const char *const subjects[SUBS] = {SUBMIT_ANY, SUBMIT_PREFIX ">"};
 
 static void on_submission(void *arg, natsMsg *msg)
 {

@@ -17,6 +17,7 @@
 #define SUBJECT_MAX_CHARS 160 /* longest subject AX itself builds, NUL included */
 
 #define SUBMIT_PREFIX "ax.submit."
+#define SUBMIT_ANY "ax.submit" /* protobuf only: each task names its priority and pool */
 #define CANCEL_PREFIX "ax.cancel."
 #define RECORD_PREFIX "ax.record."
 #define STATS_SUBJECT "ax.figures"

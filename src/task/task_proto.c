@@ -88,20 +88,55 @@ static ax_err refuse_nul(const char *field, struct problem *p)
     return problem_set(p, AX_E_INVALID, "%s: holds a NUL byte, which is not allowed", field);
 }
 
-static ax_err take_name(char *out, const char *field, const char *value, struct problem *p)
+/* What the subject names. A right to publish is given by subject, so the body must not name another
+ * priority or pool: only SUBMIT_ANY, which names none, leaves them to it. */
+static ax_err read_subject(struct task *t, const char *subject, struct problem *p)
 {
+    if (strcmp(subject, SUBMIT_ANY) != 0)
+        return name_parse_submit(subject, t->priority, t->pool, p);
+    strcpy(t->pool, DEFAULT_POOL);
+    return AX_OK;
+}
+
+/* out: what the subject says; free: the body may say otherwise. */
+static ax_err take_name(char *out, bool free, const char *field, const char *value,
+                        struct problem *p)
+{
+    char quoted[QUOTE_MAX];
     if (holds_nul(value))
         return refuse_nul(field, p);
     if (!*value)
         return AX_OK;
     if (!name_is_valid(value)) {
-        char quoted[QUOTE_MAX];
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it must have 1 to %d of A-Z a-z 0-9 _ -", field,
                            quote_text(value, quoted), NAME_MAX_CHARS);
     }
+    if (!free && strcmp(out, value) != 0) {
+        return problem_set(p, AX_E_INVALID,
+                           "%s: %s is not allowed; it must be %s, as in the subject, or left out "
+                           "(tasks that name their own go to " SUBMIT_ANY ")",
+                           field, quote_text(value, quoted), out);
+    }
     strcpy(out, value);
     return AX_OK;
+}
+
+static ax_err take_names(struct task *t, const char *subject, const Ax__V1__Task *m,
+                         struct problem *p)
+{
+    ax_err err = read_subject(t, subject, p);
+    bool free = strcmp(subject, SUBMIT_ANY) == 0;
+    if (err == AX_OK)
+        err = take_name(t->priority, free, "priority", m->priority, p);
+    if (err == AX_OK)
+        err = take_name(t->pool, free, "pool", m->pool, p);
+    if (err == AX_OK && t->priority[0] == '\0') {
+        err = problem_set(p, AX_E_INVALID,
+                          "priority: not given; a task that comes on " SUBMIT_ANY
+                          " must name its own");
+    }
+    return err;
 }
 
 /* The fields of ax.v1.Task that the table knows, and their kinds. */
@@ -159,9 +194,7 @@ static ax_err take_field(struct task *t, const Ax__V1__Task *m, const struct pro
 
 static ax_err take_fields(struct task *t, const Ax__V1__Task *m, struct problem *p)
 {
-    ax_err err = take_name(t->priority, "priority", m->priority, p);
-    if (err == AX_OK)
-        err = take_name(t->pool, "pool", m->pool, p);
+    ax_err err = AX_OK;
     for (size_t i = 0; err == AX_OK && i < PROTO_FIELD_COUNT; i++)
         err = take_field(t, m, &proto_fields[i], p);
     return err;
@@ -217,7 +250,7 @@ static ax_err take(struct task *t, const char *subject, const Ax__V1__Task *m, s
     task_init(t);
     t->body = m->body.data;
     t->body_bytes = m->body.len;
-    ax_err err = name_parse_submit(subject, t->priority, t->pool, p);
+    ax_err err = take_names(t, subject, m, p);
     if (err == AX_OK)
         err = take_fields(t, m, p);
     if (err == AX_OK)

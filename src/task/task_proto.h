@@ -5,9 +5,10 @@
 
 #include "task/task.h"
 
-/* Protobuf form: payload of an ax.v1.Task. priority and pool come from the subject; the message's
- * own fields win when set. *unpacked (an Ax__V1__Task) is what the task borrows from: free it with
- * task_proto_free after task_clear. */
+/* Protobuf form: payload of an ax.v1.Task. priority and pool come from the subject, and the
+ * message's own fields may only repeat them: who may publish to a subject may submit there and
+ * nowhere else. On SUBMIT_ANY the message names them. *unpacked (an Ax__V1__Task) is what the task
+ * borrows from: free it with task_proto_free after task_clear. */
 ax_err task_proto_read(struct task *t, const char *subject, const void *data, size_t bytes,
                        void **unpacked, struct problem *p);
 void task_proto_free(void *unpacked);

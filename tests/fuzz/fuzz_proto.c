@@ -26,13 +26,15 @@ static void check_accepted(const struct task *t)
     natsMsg_Destroy(msg);
 }
 
-static void try_task(const uint8_t *data, size_t size)
+static void try_task(const char *subject, const uint8_t *data, size_t size)
 {
     struct task t;
     struct problem p = {0};
     void *unpacked = NULL;
-    if (task_proto_read(&t, "ax.submit.high.email", data, size, &unpacked, &p) == AX_OK) {
+    if (task_proto_read(&t, subject, data, size, &unpacked, &p) == AX_OK) {
         check_accepted(&t);
+        CHECK(strcmp(subject, SUBMIT_ANY) == 0 ||
+              (strcmp(t.priority, "high") == 0 && strcmp(t.pool, "email") == 0));
         task_clear(&t);
     } else {
         CHECK(p.text[0] && !unpacked);
@@ -97,7 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     switch (data[0] % 4) {
     case 0:
-        try_task(data + 1, size - 1);
+        try_task("ax.submit.high.email", data + 1, size - 1);
+        try_task(SUBMIT_ANY, data + 1, size - 1);
         break;
     case 1:
         try_batch(data + 1, size - 1);

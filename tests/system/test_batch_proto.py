@@ -13,7 +13,8 @@ async def test(ax):
     many = {"Ax-Schema": "ax.v1.TaskBatch"}
     body = bytes(range(256))
     reply = await ax.submit(wire.task(body=body, key="k1", priority="low", pool="sms", max_retry=0,
-                                      headers={"traceparent": "00-11-22-01"}), headers=one)
+                                      headers={"traceparent": "00-11-22-01"}), priority="low", pool="sms",
+                            headers=one)
     assert reply["stream"] == "AX_LOW" and reply["duplicate"] is False and reply["state"] == "queued", reply
     again = await ax.submit(body, "k1", "low", "sms")
     assert again["duplicate"] is True and again["task"] == reply["task"], "both forms make the same id"

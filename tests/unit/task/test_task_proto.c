@@ -101,8 +101,8 @@ static void all_fields(void **state)
     Task m = AX__V1__TASK__INIT;
     m.body = (ProtobufCBinaryData){3, (uint8_t *)"a\0b"};
     m.key = "caf\xc3\xa9 *.>";
-    m.priority = "urgent";
-    m.pool = "sms";
+    m.priority = "high"; /* as in the subject */
+    m.pool = "email";
     m.max_retry_if_set_case = AX__V1__TASK__MAX_RETRY_IF_SET_MAX_RETRY;
     m.max_retry = 0;
     m.backoff = "2s";
@@ -113,11 +113,11 @@ static void all_fields(void **state)
     struct task t;
     struct packed packed;
     void *unpacked = accepted(&m, &t, &packed);
-    assert_string_equal(t.priority, "urgent");
-    assert_string_equal(t.pool, "sms");
+    assert_string_equal(t.priority, "high");
+    assert_string_equal(t.pool, "email");
     assert_string_equal(t.key, m.key);
     char id[TASK_ID_CHARS + 1];
-    name_task_id("sms", m.key, strlen(m.key), id);
+    name_task_id("email", m.key, strlen(m.key), id);
     assert_string_equal(t.id, id);
     assert_int_equal(t.max_retry, 0);
     assert_int_equal(t.backoff_ms, 2000);
@@ -368,6 +368,49 @@ static void bad_subject_is_refused(void **state)
     assert_null(unpacked);
 }
 
+/* A right to publish is given by subject: the body does not go beyond it. */
+static void body_names_no_more_than_its_subject(void **state)
+{
+    (void)state;
+    Task m = AX__V1__TASK__INIT;
+    m.pool = "sms";
+    refused(&m, "pool: \"sms\"", "must be email");
+    m.pool = "email";
+    m.priority = "low";
+    refused(&m, "priority: \"low\"", "must be high");
+
+    static const struct {
+        const char *subject, *priority, *pool, *says; /* says NULL: accepted */
+    } cases[] = {
+        {"ax.submit.high", "", "default", NULL},
+        {"ax.submit.high", "", "sms", "must be default"},
+        {"ax.submit.high.email", "high", "email", NULL},
+        {"ax.submit.high.email", "high", "default", "must be email"},
+        {SUBMIT_ANY, "low", "sms", NULL},
+        {SUBMIT_ANY, "low", "", NULL},
+        {SUBMIT_ANY, "", "sms", "priority: not given"},
+        {"ax.submi", "low", "sms", "subject"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        m.priority = (char *)cases[i].priority;
+        m.pool = (char *)cases[i].pool;
+        struct packed packed = pack(&m);
+        struct task t;
+        struct problem p = {0};
+        void *unpacked = NULL;
+        ax_err err = task_proto_read(&t, cases[i].subject, packed.data, packed.bytes, &unpacked,
+                                     &p);
+        assert_int_equal(err, cases[i].says == NULL ? AX_OK : AX_E_INVALID);
+        if (cases[i].says != NULL) {
+            assert_non_null(strstr(p.text, cases[i].says));
+            free(packed.data);
+            continue;
+        }
+        assert_string_equal(t.pool, cases[i].pool[0] != '\0' ? cases[i].pool : "default");
+        done(&t, unpacked, &packed);
+    }
+}
+
 static void batch_gives_one_task_at_a_time(void **state)
 {
     (void)state;
@@ -375,6 +418,7 @@ static void batch_gives_one_task_at_a_time(void **state)
     good.key = "one";
     bad.delay = "-5s";
     other.pool = "sms";
+    other.priority = "low";
     Task *tasks[] = {&good, &bad, &other};
     Ax__V1__TaskBatch m = AX__V1__TASK_BATCH__INIT;
     m.n_tasks = 3;
@@ -392,9 +436,10 @@ static void batch_gives_one_task_at_a_time(void **state)
     task_clear(&t);
     assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 1, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "delay: \"-5s\""));
-    assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 2, &p), AX_OK);
+    assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 2, &p), AX_E_INVALID);
+    assert_int_equal(task_proto_read_nth(&t, SUBMIT_ANY, batch, 2, &p), AX_OK);
     assert_string_equal(t.pool, "sms");
-    assert_string_equal(t.priority, "high");
+    assert_string_equal(t.priority, "low");
     task_clear(&t);
     task_proto_free_batch(batch);
     task_proto_free_batch(NULL);
@@ -450,6 +495,7 @@ int main(void)
         cmocka_unit_test(nul_in_text_is_refused),
         cmocka_unit_test(garbage_and_truncated_bytes_are_refused),
         cmocka_unit_test(bad_subject_is_refused),
+        cmocka_unit_test(body_names_no_more_than_its_subject),
         cmocka_unit_test(batch_gives_one_task_at_a_time),
         cmocka_unit_test(batch_is_bounded),
     };
