@@ -116,6 +116,9 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
         done_view_unreadable(&d->done, c->id, loop_now_ns(d->loop));
         err = AX_E_NOT_FOUND;
     }
+    /* Who may cancel in this pool learns nothing of a task of another one. */
+    if (err == AX_OK && strcmp(rec->pool, c->pool->name) != 0)
+        err = AX_E_NOT_FOUND;
     if (err == AX_OK && (rec->state == RECORD_DONE || rec->state == RECORD_CANCELLED)) {
         finish(c, rec->state == RECORD_DONE ? "done" : "cancelled", NULL);
         return;
