@@ -30,10 +30,6 @@ def access(*args, cwd=None, check=True):
     return done.stdout
 
 
-def takes_inbox_prefix():
-    return "--inbox-prefix" in subprocess.run([own("ax-ingress"), "--help"], capture_output=True, text=True).stdout
-
-
 class Seat:
     """What one user of the configuration has in hand: a name, a password, its inboxes."""
 
@@ -42,7 +38,7 @@ class Seat:
         with open(os.path.join(ax.directory, "passwords", user)) as f:
             self.password = f.read().strip()
         private = not ax.shared_inbox and user != "operator"
-        self.inbox = f"_INBOX_{user}" if private else "_INBOX"
+        self.inbox = f"_INBOX.{user}" if private else "_INBOX"
 
     def env(self):
         """The environment of AX's programs."""
@@ -77,8 +73,6 @@ class Accounts(Ax):
         args = [a for t in teams for a in ("--team", t)] + (["--single"] if single else [])
         args += ["--inbox", "shared"] if shared_inbox else []
         self.config = access(*args, *access_args, "--passwords", "passwords", cwd=self.directory) + config
-        if not takes_inbox_prefix():  # the daemons' own inboxes cannot be told apart yet
-            self.config = self.config.replace("_INBOX_ingress.>", "_INBOX.>").replace("_INBOX_dispatch.>", "_INBOX.>")
         operator = self.seat("operator")
         self.env.update(operator.env())
         self.connect_options = {"user": operator.user, "password": operator.password}

@@ -21,7 +21,7 @@ def check_files(directory):
     assert printed == read("deploy/nats-accounts.conf"), "deploy/nats-accounts.conf is not what ax access prints"
     section = read("docs/operating.md").split("## Permissions")[1]
     block = re.search(r"^    authorization \{.*?^    \}", section, re.M | re.S)[0]
-    single = access("--single", "--inbox", "shared", "--team", ONE_TEAM[0])
+    single = access("--single", "--team", ONE_TEAM[0])
     assert re.sub(r"^    ", "", block, flags=re.M) == single[single.index("authorization"):].rstrip("\n"), \
         "the block of docs/operating.md is not what ax access --single prints"
     # One table: what a user may do with AX's subjects is the same in both set-ups, inboxes aside.
@@ -125,6 +125,7 @@ BAD = (
     (["--team", "a:pools=b-c", "--team", "a-b:pools=c"], "share the password"),
     (["--team", "a:pools=p", "--team", "b:pools=q", "--single"], "--single is for one team"),
     (["--single", "--team", "a:pools=ingress"], "share the password"),
+    (["--team", "a" * 20 + ":pools=" + "p" * 21], "too long"),
     (["--team", "a:pools=p", "--inbox", "none"], "allowed are private, shared"),
     (["--team", "a:pools=p", "--domain", "*"], "--domain"),
     (["--team", "a:pools=p", "--pull-wait", "0s"], "--pull-wait"),

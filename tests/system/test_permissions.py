@@ -29,7 +29,7 @@ def prepare(ax):
 
 
 def start(ax, role):
-    daemon = ax.daemon(f"ax-{role}", 0, ["--user", role, "--password", role])
+    daemon = ax.daemon(f"ax-{role}", 0, ["--user", role, "--password", role, "--inbox-prefix", f"_INBOX.{role}"])
     (ax.ingresses if role == "ingress" else ax.dispatches).append(daemon)
     setattr(ax, role, daemon)
     return daemon
@@ -38,7 +38,7 @@ def start(ax, role):
 async def as_role(ax, role, problems):
     async def note(error):
         problems.append((role, error))
-    nc = await nats.connect(ax.url, user=role, password=role, error_cb=note)
+    nc = await nats.connect(ax.url, user=role, password=role, inbox_prefix=f"_INBOX.{role}", error_cb=note)
     ax.connections.append(nc)
     return nc
 

@@ -44,7 +44,7 @@ static int parse(struct cli *c, struct access_flags *f)
         {"passwords", FLAG_TEXT, &f->passwords, 0, 0, "DIR",
          "make passwords there, a file a user, and passwords.conf for the server to include"},
         {"inbox", FLAG_TEXT, &f->inbox, 0, 0, "WHAT",
-         "private (default): inboxes begin with _INBOX_<user>; shared: with _INBOX"},
+         "private (default): inboxes begin with _INBOX.<user>; shared: with _INBOX"},
         {"domain", FLAG_TEXT, &f->domain, 0, 0, "NAME", "JetStream's domain (default none)"},
         {"pull-wait", FLAG_MS, &f->pull_wait_ms, PULL_WAIT_MIN_MS, PULL_WAIT_MAX_MS, "DURATION",
          "how long the server keeps the way back for a waiting pull request (default 2m)"},

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "task/inbox.h"
+
 /* Long enough for every row with its placeholders filled in. */
 #define RIGHT_MAX_CHARS 256
 
@@ -131,29 +133,21 @@ static void put_names(const struct expansion *x, const char *text, const team_na
         put(x, text, names[i]);
 }
 
-static void put_inbox(const struct expansion *x, const char *text, const char *user)
+static void put_inbox(const struct expansion *x, const char *text)
 {
     char inbox[RIGHT_MAX_CHARS];
-    rights_inbox(x->setting, user, inbox, sizeof(inbox));
+    rights_inbox(x->setting, x->user, inbox, sizeof(inbox));
     strncat(inbox, ".>", sizeof(inbox) - strlen(inbox) - 1);
     put(x, text, inbox);
 }
 
-/* Ingress and dispatch answer the operator, who keeps the prefix that programs have by themselves;
- * in one account also its producers, and over accounts the inboxes that the server makes up for
- * those of teams. */
+/* Of teams in other accounts ingress and dispatch see the inboxes that the server makes up for
+ * theirs. */
 static void put_answers(const struct expansion *x, const char *text)
 {
-    const struct setting *s = x->setting;
-    put(x, text, RIGHTS_INBOX ".>");
-    if (!s->single) {
+    put(x, text, INBOX_PREFIX ".>");
+    if (!x->setting->single)
         put(x, text, "_R_.>");
-    } else if (s->private_inbox) {
-        for (int i = 0; i < s->user_count; i++) {
-            if ((s->users[i].roles & (RIGHTS_PRODUCER | RIGHTS_CANCEL)) != 0)
-                put_inbox(x, text, s->users[i].name);
-        }
-    }
 }
 
 static void expand(const struct expansion *x, const char *text)
@@ -172,7 +166,7 @@ static void expand(const struct expansion *x, const char *text)
     else if (strncmp(at, "{domain}", 8) == 0)
         put(x, text, x->setting->domain);
     else if (strncmp(at, "{inbox}", 7) == 0)
-        put_inbox(x, text, x->user);
+        put_inbox(x, text);
     else
         put_answers(x, text);
 }
@@ -205,7 +199,7 @@ void rights_each_export(const struct setting *s, const struct team *t, rights_ea
 void rights_inbox(const struct setting *s, const char *user, char *out, size_t cap)
 {
     if (s->private_inbox)
-        snprintf(out, cap, RIGHTS_INBOX "_%s", user);
+        snprintf(out, cap, INBOX_PREFIX ".%s", user);
     else
-        snprintf(out, cap, RIGHTS_INBOX);
+        snprintf(out, cap, INBOX_PREFIX);
 }

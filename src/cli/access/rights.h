@@ -7,8 +7,7 @@
 #include <stddef.h>
 
 #include "cli/access/team.h"
-
-#define RIGHTS_INBOX "_INBOX" /* how inboxes begin where nobody says otherwise */
+#include "task/inbox.h"
 
 /* A set: a user may have several. */
 enum rights_role {
@@ -39,7 +38,8 @@ struct right {
     const char *subject;
 };
 
-#define RIGHTS_USER_MAX_CHARS (2 * NAME_MAX_CHARS + 1)
+/* As long as the inbox prefix of a user may be. */
+#define RIGHTS_USER_MAX_CHARS (SUBJECT_INBOX_PREFIX_MAX - (sizeof(INBOX_PREFIX ".") - 1))
 struct user {
     char name[RIGHTS_USER_MAX_CHARS + 1];
     unsigned roles;          /* of enum rights_role */
@@ -54,7 +54,7 @@ struct setting {
     const struct user *users;
     int user_count;
     bool single;           /* one account for all, instead of one a team */
-    bool private_inbox;    /* inboxes begin with _INBOX_<user>, else with _INBOX */
+    bool private_inbox;    /* inboxes begin with _INBOX.<user>, else with _INBOX */
     const char *domain;    /* JetStream's; "_": it has none */
     const char *pull_wait; /* how long a pull request may wait, as the server writes it: "2m" */
     const char *passwords; /* a file with them, which the server includes; NULL: none */

@@ -124,10 +124,12 @@ static void print_head(FILE *out, const struct setting *s)
     users_variable(&s->users[0], variable);
     fprintf(out, "# Printed by `ax access`: change what it is told, not this file.\n");
     if (s->private_inbox) {
+        char inbox[SUBJECT_INBOX_PREFIX_MAX + 1];
+        rights_inbox(s, s->users[0].name, inbox, sizeof(inbox));
         fprintf(out,
                 "# Inboxes are private: each program is told its own, such as "
-                "--inbox-prefix %s_%s.\n",
-                RIGHTS_INBOX, s->users[0].name);
+                "--inbox-prefix %s.\n",
+                inbox);
     }
     if (s->passwords != NULL)
         fprintf(out, "include \"%s\"\n", s->passwords);

@@ -13,6 +13,7 @@ struct making {
     struct user *list;
     int count;
     bool single;
+    struct problem *p; /* set: a name was too long */
 };
 
 static void add(struct making *m, const struct team *t, const char *name, unsigned roles,
@@ -21,8 +22,14 @@ static void add(struct making *m, const struct team *t, const char *name, unsign
     struct user *u = &m->list[m->count++];
     *u = (struct user){.roles = roles, .team = t, .pool = pool};
     bool prefixed = t != NULL && !m->single;
-    snprintf(u->name, sizeof(u->name), "%s%s%s", prefixed ? t->name : "", prefixed ? "-" : "",
-             name);
+    int chars = snprintf(u->name, sizeof(u->name), "%s%s%s", prefixed ? t->name : "",
+                         prefixed ? "-" : "", name);
+    if (chars >= (int)sizeof(u->name)) {
+        problem_set(m->p, AX_E_INVALID,
+                    "--team: the name of user %s-%s is too long, at most %d characters are "
+                    "allowed; give the team or the pool a shorter one",
+                    t->name, name, (int)sizeof(u->name) - 1);
+    }
 }
 
 static void add_team(struct making *m, const struct team *t)
@@ -59,7 +66,8 @@ ax_err users_make(const struct team *teams, int team_count, bool single, struct 
                   int *count, struct problem *p)
 {
     size_t room = OWN_USERS + (size_t)team_count * (TEAM_POOLS_MAX + 1);
-    struct making m = {.list = calloc(room, sizeof(*m.list)), .single = single};
+    struct problem too_long = {0};
+    struct making m = {.list = calloc(room, sizeof(*m.list)), .single = single, .p = &too_long};
     *users = NULL;
     *count = 0;
     if (m.list == NULL)
@@ -69,7 +77,8 @@ ax_err users_make(const struct team *teams, int team_count, bool single, struct 
     add(&m, NULL, "ingress", RIGHTS_INGRESS, NULL);
     add(&m, NULL, "dispatch", RIGHTS_DISPATCH, NULL);
     add(&m, NULL, "operator", RIGHTS_OPERATOR, NULL);
-    ax_err err = check(&m, p);
+    ax_err err = too_long.err != AX_OK ? problem_set(p, too_long.err, "%s", too_long.text)
+                                       : check(&m, p);
     if (err != AX_OK) {
         free(m.list);
         return err;
