@@ -69,6 +69,21 @@ async def test(ax):
     assert any(s == f"ax.revoke.email.{runs['silent'][0].id}" for s, _ in revoked), revoked
     assert (await ax.last("AX_DEAD", f"ax.dead.email.{runs['term'][0].id}"))[0]["Ax-Reason"] == "terminated: no good"
 
+    # An unchanged pull subscription of nats-py, which asks for the consumer first.
+    await ax.submit("p", "by-fetch", nc=mail)
+    await worker.stop()
+    await ax.submit("p", "by-fetch-2", nc=mail)
+    plain = await workers.jetstream().pull_subscribe("", durable="email", stream="AX_WORK")
+    for _ in range(20):
+        try:
+            [msg] = await plain.fetch(1, timeout=1)
+        except nats.errors.TimeoutError:
+            continue
+        await msg.ack()
+        if msg.headers["Ax-Key"] == "by-fetch-2":
+            break
+    await ax.settled(59, 30, dead=1)
+
     # A report is heard by the pool's dispatcher.
     await workers.publish("ax.worker.email.w1", json.dumps({"capacity": 8, "busy": 2}).encode())
     await eventually(lambda: (ax.dispatch.metric("ax_workers_reporting") or 0) >= 1, 10, "the report is heard")

@@ -5,6 +5,11 @@
 #include "cli/access/users.h"
 
 #define COLUMNS 96
+/* Where an account has no JetStream and no import of this subject, the server answers every request
+ * to JetStream there with an error, beside and before AX's answer. So each team imports it, from a
+ * subject on which nobody listens. */
+#define ACCOUNT_INFO "$JS.API.INFO"
+#define NOBODY "ax.nobody"
 
 /* ---- lists of subjects, in lines of at most COLUMNS */
 
@@ -105,7 +110,11 @@ static void print_ax(FILE *out, const struct setting *s)
         struct exports e = {out, s, &s->teams[i]};
         rights_each_export(s, e.team, print_export, &e);
     }
-    fprintf(out, "        ]\n    }\n");
+    fprintf(out, "            # Nobody listens there: see the imports.\n"
+                 "            { service: \"" NOBODY "\", accounts: [");
+    for (int i = 0; i < s->team_count; i++)
+        fprintf(out, "%s \"%s\"", i > 0 ? "," : "", s->teams[i].name);
+    fprintf(out, " ] }\n        ]\n    }\n");
 }
 
 static void print_team(FILE *out, const struct setting *s, const struct team *t)
@@ -115,6 +124,10 @@ static void print_team(FILE *out, const struct setting *s, const struct team *t)
     print_users(out, s, t, 8);
     fprintf(out, "        imports: [\n");
     rights_each_export(s, t, print_import, &e);
+    fprintf(out,
+            "            # Keeps the server from answering \"JetStream not enabled\" beside AX.\n"
+            "            { service: { account: \"" TEAM_ACCOUNT_AX "\", subject: \"" NOBODY
+            "\" }, to: \"" ACCOUNT_INFO "\" }\n");
     fprintf(out, "        ]\n    }\n");
 }
 

@@ -104,11 +104,25 @@ static bool is_passing(ax_err err)
     return err == AX_E_TIMEOUT || err == AX_E_NO_RESPONDERS || err == AX_E_DISCONNECTED;
 }
 
+/* Looking for a task reads AX's streams, which a team in an account of its own cannot: without this
+ * it would wait for ever. */
+static bool is_forbidden(natsConnection *nc)
+{
+    const char *text = NULL;
+    return natsConnection_GetLastError(nc, &text) == NATS_NOT_PERMITTED;
+}
+
 static int look_and_listen(const struct waiting *w, struct found *found)
 {
     for (;;) {
         struct problem p = {0};
         ax_err err = find_task(w->nc, w->flags->pool, w->id, found, &p);
+        if (err != AX_OK && is_forbidden(w->nc)) {
+            return say(CLI_FAILED,
+                       "--wait: the task is accepted (%s), but this user may not look for it; "
+                       "submit without --wait",
+                       w->id);
+        }
         if (err != AX_OK && !is_passing(err))
             return say_problem(&p);
         if (err == AX_OK && found->state == TASK_DONE)

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "bus/connect.h"
+#include "bus/provision/provision.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -60,10 +61,6 @@ static natsStatus subscribe(struct worker *w)
         s = subscribe_one(w, WORKER_SUB_CONTROL, MAIL_CONTROL, control);
     if (s == NATS_OK)
         s = subscribe_one(w, WORKER_SUB_REVOKE, MAIL_REVOKE, revoke);
-    if (s == NATS_OK) {
-        s = subscribe_one(w, WORKER_SUB_DELETED, MAIL_STREAM_DELETED,
-                          "$JS.EVENT.ADVISORY.STREAM.DELETED." STREAM_WORK);
-    }
     return s;
 }
 
@@ -72,11 +69,46 @@ static void on_reconnected(void *arg)
     mailbox_put(arg, MAIL_RECONNECTED, NULL);
 }
 
+/* AX_E_NOT_FOUND: the pool has no consumer. Asking for it is all that a worker's rights allow. */
+static ax_err look_for_consumer(struct worker *w, struct problem *p)
+{
+    char what[128];
+    json_t *reply = NULL;
+    int err_code = 0;
+    snprintf(what, sizeof(what), "CONSUMER.INFO.%s.%s", STREAM_WORK, w->pool);
+    ax_err err = provision_json(w->nc, what, NULL, &reply, &err_code, p);
+    json_decref(reply);
+    if (err_code == JSERR_CONSUMER_NOT_FOUND || err_code == JSERR_STREAM_NOT_FOUND)
+        return AX_E_NOT_FOUND;
+    if (err == AX_E_TIMEOUT || err == AX_E_NO_RESPONDERS || err == AX_E_AUTH) {
+        return problem_set(p, err,
+                           "pool %s: no answer on its consumer ($JS.API.%s: %s); may this user "
+                           "work for the pool, and is the server's JetStream on?",
+                           w->pool, what, ax_err_text(err));
+    }
+    return err;
+}
+
+/* Adds the pool where it does not exist. Who may not do that waits until somebody else has. */
+static ax_err find_pool(struct worker *w, struct problem *p)
+{
+    ax_err err = look_for_consumer(w, p);
+    if (err != AX_E_NOT_FOUND)
+        return err;
+    err = pool_add(w->nc, w->pool, "{}", p);
+    if (err == AX_E_TIMEOUT || err == AX_E_NO_RESPONDERS || err == AX_E_AUTH) {
+        log_warn("the pool does not exist, and this user may not add it; it comes with its first "
+                 "task",
+                 "pool=%s", w->pool);
+        return AX_OK;
+    }
+    return err == AX_E_EXISTS ? AX_OK : err;
+}
+
 static int work(struct worker *w, int signals)
 {
     struct problem p = {0};
-    ax_err err = pool_add(w->nc, w->pool, "{}", &p);
-    if (err != AX_OK && err != AX_E_EXISTS)
+    if (find_pool(w, &p) != AX_OK)
         return say_problem(&p);
     natsStatus s = subscribe(w);
     if (s != NATS_OK)

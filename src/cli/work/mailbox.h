@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum mail_kind { MAIL_PULL, MAIL_CONTROL, MAIL_REVOKE, MAIL_STREAM_DELETED, MAIL_RECONNECTED };
+enum mail_kind { MAIL_PULL, MAIL_CONTROL, MAIL_REVOKE, MAIL_RECONNECTED };
 
 struct mail {
     struct mail *prev, *next; /* utlist */

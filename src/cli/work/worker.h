@@ -22,7 +22,6 @@ enum {
     WORKER_SUB_PULLS,   /* tasks, and the statuses of pull requests */
     WORKER_SUB_CONTROL, /* answers of the JetStream API, confirmations of acks */
     WORKER_SUB_REVOKE,
-    WORKER_SUB_DELETED, /* AX_WORK was deleted */
     WORKER_SUBS
 };
 struct worker_subs {
@@ -30,10 +29,10 @@ struct worker_subs {
     struct mailbox_slot slots[WORKER_SUBS];
     char pulls_inbox[INBOX_MAX + 2], control_inbox[INBOX_MAX + 2];
 };
-/* The stream and the consumer, as their INFO told. */
+/* The pool's consumer, as its INFO told. */
 struct worker_watch {
     int64_t due_ms;     /* when to ask next (clock_now_ms) */
-    int64_t created_ns; /* of AX_WORK; 0: not known */
+    int64_t created_ns; /* tells it from another of the same name; 0: not known */
     bool consumer_gone;
 };
 struct worker_tally {

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "bus/api.h"
 #include "bus/consumer_info.h"
-#include "bus/stream_info.h"
 #include "task/names.h"
 
 #define INFO_EVERY_MS 10000
@@ -23,8 +22,6 @@ void worker_mail_ask_info(struct worker *w)
     snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.INFO.%s.%s", STREAM_WORK, w->pool);
     snprintf(reply, sizeof(reply), "%s.info", w->subs.control_inbox);
     natsConnection_PublishRequest(w->nc, subject, reply, "", 0);
-    snprintf(reply, sizeof(reply), "%s.stream", w->subs.control_inbox);
-    natsConnection_PublishRequest(w->nc, "$JS.API.STREAM.INFO." STREAM_WORK, reply, "", 0);
     w->watch.due_ms = clock_now_ms() + (w->pulls.suspended ? INFO_MISSING_MS : INFO_EVERY_MS);
 }
 
@@ -61,26 +58,24 @@ static void on_pull(struct worker *w, struct mail *m)
     mailbox_free_mail(m);
 }
 
-/* AX_WORK is not the stream that it was. The sequences of the new one start anew, so an ack for a
- * task of the old one would be taken for another task's: none is sent any more. The dispatcher
- * hands these tasks over again. */
+/* The consumer is not the one that it was: it was deleted, or all of AX_WORK. What came from the
+ * old one is handed to workers anew, and the sequences of a new AX_WORK may start anew, so an ack
+ * for a task of the old one could be taken for another task's: none is sent any more. */
 static void forget_all(struct worker *w)
 {
-    log_warn("AX_WORK was recreated: what came from the old one is stopped, without ack",
-             "running=%d", w->running);
+    log_warn(
+        "the pool's consumer was recreated: what came from the old one is stopped, without ack",
+        "pool=%s running=%d", w->pool, w->running);
     acks_free(&w->acks);
     worker_clear_backlog(w, false);
     struct job *j;
     DL_FOREACH(w->jobs, j)
         worker_revoke(j);
     pulls_reset(&w->pulls);
-    w->watch.created_ns = 0;
-    w->watch.due_ms = 0;
 }
 
-static void on_stream(struct worker *w, const struct api_answer *a)
+static void check_created(struct worker *w, int64_t created_ns)
 {
-    int64_t created_ns = a->err == AX_OK ? api_time_ns(a->root, "created") : 0;
     if (created_ns == 0)
         return;
     if (w->watch.created_ns != 0 && w->watch.created_ns != created_ns)
@@ -111,22 +106,18 @@ static void on_consumer_gone(struct worker *w)
     w->watch.due_ms = clock_now_ms() + INFO_MISSING_MS;
 }
 
-static void on_info(struct worker *w, const struct api_answer *a)
-{
-    struct consumer_info info;
-    if (a->err == AX_OK && consumer_info_read(a->root, &info) == AX_OK)
-        on_consumer(w, info.ack_wait_ns / 1000000);
-    else if (a->err_code == JSERR_CONSUMER_NOT_FOUND || a->err_code == JSERR_STREAM_NOT_FOUND)
-        on_consumer_gone(w);
-}
-
-static void on_api_answer(struct worker *w, natsMsg *msg,
-                          void (*handle)(struct worker *w, const struct api_answer *a))
+static void on_info(struct worker *w, natsMsg *msg)
 {
     struct api_answer a;
+    struct consumer_info info;
     json_t *root;
     api_read(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a, &root);
-    handle(w, &a);
+    if (a.err == AX_OK && consumer_info_read(root, &info) == AX_OK) {
+        check_created(w, api_time_ns(root, "created"));
+        on_consumer(w, info.ack_wait_ns / 1000000);
+    } else if (a.err_code == JSERR_CONSUMER_NOT_FOUND || a.err_code == JSERR_STREAM_NOT_FOUND) {
+        on_consumer_gone(w);
+    }
     json_decref(root);
 }
 
@@ -134,9 +125,7 @@ static void on_control(struct worker *w, natsMsg *msg)
 {
     const char *tail = natsMsg_GetSubject(msg) + strlen(w->subs.control_inbox) + 1;
     if (strcmp(tail, "info") == 0)
-        on_api_answer(w, msg, on_info);
-    else if (strcmp(tail, "stream") == 0)
-        on_api_answer(w, msg, on_stream);
+        on_info(w, msg);
     else if (strncmp(tail, "ack.", 4) == 0 && !natsMsg_IsNoResponders(msg))
         acks_confirmed(&w->acks, strtoull(tail + 4, NULL, 10));
 }
@@ -176,9 +165,6 @@ static void handle(struct worker *w, struct mail *m)
         break;
     case MAIL_REVOKE:
         on_revoke(w, m->msg);
-        break;
-    case MAIL_STREAM_DELETED:
-        forget_all(w);
         break;
     case MAIL_RECONNECTED:
         on_reconnected(w);

@@ -6,7 +6,7 @@
 
 /* Handles everything that is in the mailbox, in the order of arrival. */
 void worker_mail_take(struct worker *w);
-/* Asks for the INFO of AX_WORK and of the pool's consumer; the answers arrive in the mailbox. */
+/* Asks for the INFO of the pool's consumer; the answer arrives in the mailbox. */
 void worker_mail_ask_info(struct worker *w);
 
 #endif
