@@ -37,8 +37,8 @@ class Seat:
         self.ax, self.user = ax, user
         with open(os.path.join(ax.directory, "passwords", user)) as f:
             self.password = f.read().strip()
-        private = not ax.shared_inbox and user != "operator"
-        self.inbox = f"_INBOX.{user}" if private else "_INBOX"
+        own_inbox = "_INBOX" if ax.shared_inbox or user == "operator" else f"_INBOX.{user}"
+        self.inbox = f"_INBOX_{user}" if user in ("ingress", "dispatch") else own_inbox
 
     def env(self):
         """The environment of AX's programs."""

@@ -29,7 +29,7 @@ def prepare(ax):
 
 
 def start(ax, role):
-    daemon = ax.daemon(f"ax-{role}", 0, ["--user", role, "--password", role, "--inbox-prefix", f"_INBOX.{role}"])
+    daemon = ax.daemon(f"ax-{role}", 0, ["--user", role, "--password", role, "--inbox-prefix", f"_INBOX_{role}"])
     (ax.ingresses if role == "ingress" else ax.dispatches).append(daemon)
     setattr(ax, role, daemon)
     return daemon

@@ -109,7 +109,8 @@ static const struct right rights[] = {
 struct expansion {
     const struct setting *setting;
     const struct team *team; /* NULL: of AX's own user */
-    const char *user, *pool;
+    const struct user *user; /* NULL: of none */
+    const char *pool;
     const struct right *right;
     rights_each_fn each;
     void *arg;
@@ -177,7 +178,7 @@ void rights_each(const struct setting *s, const struct user *u, enum rights_way 
     for (size_t i = 0; i < RIGHT_COUNT; i++) {
         if ((rights[i].role & u->roles) == 0 || rights[i].way != way)
             continue;
-        const struct expansion x = {s, u->team, u->name, u->pool, &rights[i], each, arg};
+        const struct expansion x = {s, u->team, u, u->pool, &rights[i], each, arg};
         expand(&x, rights[i].subject);
     }
 }
@@ -196,10 +197,14 @@ void rights_each_export(const struct setting *s, const struct team *t, rights_ea
     }
 }
 
-void rights_inbox(const struct setting *s, const char *user, char *out, size_t cap)
+/* A daemon's own inboxes are not among those that daemons answer to (inbox_is_answerable), so
+ * nobody can have an answer sent there. */
+void rights_inbox(const struct setting *s, const struct user *u, char *out, size_t cap)
 {
-    if (s->private_inbox)
-        snprintf(out, cap, INBOX_PREFIX ".%s", user);
+    if ((u->roles & (RIGHTS_INGRESS | RIGHTS_DISPATCH)) != 0)
+        snprintf(out, cap, INBOX_PREFIX "_%s", u->name);
+    else if (s->private_inbox)
+        snprintf(out, cap, INBOX_PREFIX ".%s", u->name);
     else
         snprintf(out, cap, INBOX_PREFIX);
 }

@@ -54,7 +54,7 @@ struct setting {
     const struct user *users;
     int user_count;
     bool single;           /* one account for all, instead of one a team */
-    bool private_inbox;    /* inboxes begin with _INBOX.<user>, else with _INBOX */
+    bool private_inbox;    /* inboxes of a team's user begin with _INBOX.<user>, else _INBOX */
     const char *domain;    /* JetStream's; "_": it has none */
     const char *pull_wait; /* how long a pull request may wait, as the server writes it: "2m" */
     const char *passwords; /* a file with them, which the server includes; NULL: none */
@@ -70,6 +70,6 @@ void rights_each(const struct setting *s, const struct user *u, enum rights_way 
 void rights_each_export(const struct setting *s, const struct team *t, rights_each_fn each,
                         void *arg);
 /* How the inboxes of this user begin, into out[cap]. */
-void rights_inbox(const struct setting *s, const char *user, char *out, size_t cap);
+void rights_inbox(const struct setting *s, const struct user *u, char *out, size_t cap);
 
 #endif

@@ -138,7 +138,7 @@ static void print_head(FILE *out, const struct setting *s)
     fprintf(out, "# Printed by `ax access`: change what it is told, not this file.\n");
     if (s->private_inbox) {
         char inbox[SUBJECT_INBOX_PREFIX_MAX + 1];
-        rights_inbox(s, s->users[0].name, inbox, sizeof(inbox));
+        rights_inbox(s, &s->users[0], inbox, sizeof(inbox));
         fprintf(out,
                 "# Inboxes are private: each program is told its own, such as "
                 "--inbox-prefix %s.\n",
