@@ -21,4 +21,6 @@
 #define no_read_done (V == 13)
 #define no_abandon false
 #define keeps_sending false
+#define believe_forged false
+#define gone_is_done false
 #include "task.inc"

@@ -5,6 +5,7 @@
  * holds: feeder-deaths FEEDER_DEATHS=1 NAKS=1 UNHEARD=1
  * holds: recreated RECREATIONS=1 UNHEARD=1 NAKS=1
  * holds: servers-restart RESTARTS=1 UNHEARD=1 NAKS=1
+ * holds: forged FORGED=2 NAKS=1
  * long: more DEATHS=1 UNHEARD=1 NAKS=1 WORKER_DEATHS=1 TERMS=1
  * long: more-unanswered UNANSWERED=2 UNSENT=1 NAKS=1 TERMS=1 UNHEARD=1 WORKER_DEATHS=1 DEATHS=1
  * long: more-restarts DEATHS=1 UNHEARD=1 RESTARTS=1 NAKS=1
@@ -20,6 +21,8 @@
  * fails: no-adopt "RAN AGAIN AFTER AN ACK" DEATHS=1 ABSENCES=1
  * fails: ack-first "LOST" DEATHS=1
  * fails: no-read-done "RAN AGAIN AFTER AN ACK" FEEDER_DEATHS=1 DEATHS=1 NAKS=1
+ * fails: believe-forged "DONE WITHOUT AN EFFECT" FORGED=1
+ * fails: gone-is-done "DONE WITHOUT AN EFFECT" FORGED=1
  * fails: no-look-at-stale "STUCK" UNANSWERED=1 NAKS=1
  */
 #define feeder_drops (V == 1)
@@ -35,6 +38,8 @@
 #define no_look_at_stale (V == 11)
 #define no_epoch (V == 12)
 #define no_read_done (V == 13)
+#define believe_forged (V == 14)
+#define gone_is_done (V == 15)
 #define no_abandon false
 #define keeps_sending false
 #include "task.inc"

@@ -30,4 +30,6 @@
 #define no_read_done false
 #define no_write_id (V == 4)
 #define keeps_sending (V == 5)
+#define believe_forged false
+#define gone_is_done false
 #include "task.inc"
