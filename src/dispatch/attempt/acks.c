@@ -338,9 +338,9 @@ void acks_on_ack(struct pool *p, const struct ack_subject *subject, const struct
                               .stored_ns = subject->timestamp_ns,
                               .heard_ns = loop_now_ns(p->dispatch->loop),
                               .payload = *ack};
-    if (heard.stored_ns < p->dispatch->work_epoch_ns)
-        return; /* a worker still had it from an AX_WORK that was deleted */
     struct attempt *a = p->lead.led ? attempt_of_work(p, heard.work_seq) : NULL;
+    if (a == NULL && heard.stored_ns < p->dispatch->work_epoch_ns)
+        return; /* a worker still had it from an AX_WORK that was deleted */
     if (subject->stream_seq == 0 || subject->consumer_seq == 0 || subject->delivered == 0)
         refuse(p, heard.work_seq); /* no message is delivered with these */
     else if (a == NULL)
