@@ -185,8 +185,8 @@ bool assignment_wants(struct dispatch *d, const struct leadership *l, int64_t no
     if (d->assignment.leaving || !d->assignment.started)
         return false;
     int pools = count_pools(d), led = count_led(d);
-    /* we have given it up for an even share: others go first */
-    bool just_left = l->left_ns != 0 && now - l->left_ns < ttl_ns(d);
+    /* we have given it up for an even share: others go first, if there are any */
+    bool just_left = members > 1 && l->left_ns != 0 && now - l->left_ns < ttl_ns(d);
     if (!just_left && led < assignment_floor(pools, members))
         return true;
     if (!just_left && led < assignment_cap(pools, members) &&

@@ -65,6 +65,8 @@ static void note_stored(struct leadership *l, const struct lease *x, uint64_t se
     l->stored = *x;
     l->seq = seq;
     l->known = true;
+    if (!leads(l) && x->holder[0] != '\0' && !is_ours(l, x))
+        l->left_ns = 0; /* one for whom it was given up has had it */
 }
 
 static void on_read(void *arg, ax_err err, const struct stored_msg *found)

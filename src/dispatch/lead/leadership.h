@@ -43,7 +43,9 @@ struct leadership {
     struct lease sent;     /* our last write */
     int64_t sent_ns;       /* monotonic: when */
     int64_t until_ns;      /* HELD, LEAVING, monotonic: we are the leader until then */
-    int64_t left_ns;       /* monotonic: since when LEAVING; NONE: when we gave it up */
+    /* monotonic: since when LEAVING; NONE: when we gave it up; 0: not, or another has had it since
+     */
+    int64_t left_ns;
 };
 
 void leadership_init(struct leadership *l, struct pool *p);
