@@ -204,3 +204,44 @@ void reader_cancel(struct reader *r)
     else
         free(r);
 }
+
+/* ---- counting */
+
+struct count {
+    reader_count_cb cb;
+    void *arg;
+};
+
+/* A batch of one message says how many come after it. */
+static bool on_count(void *arg, const struct answer *a)
+{
+    struct count *c = arg;
+    const char *status = NULL, *pending = NULL;
+    ax_err err = a->err;
+    uint64_t messages = 0;
+    if (err == AX_OK && natsMsgHeader_Get(a->reply, "Status", &status) == NATS_OK)
+        err = strcmp(status, "404") == 0 ? AX_OK : AX_E_PROTOCOL;
+    else if (err == AX_OK && (pending = last_value(a->reply, "Nats-Num-Pending")) != NULL)
+        messages = strtoull(pending, NULL, 10) + 1;
+    else if (err == AX_OK)
+        err = AX_E_PROTOCOL;
+    c->cb(c->arg, err, messages);
+    free(c);
+    return false;
+}
+
+ax_err reader_count(struct pipeline *p, const char *stream, const char *filter, int64_t timeout_ms,
+                    reader_count_cb cb, void *arg)
+{
+    char api[128], body[320];
+    struct count *c = malloc(sizeof(*c));
+    if (c == NULL)
+        return AX_E_NOMEM;
+    *c = (struct count){cb, arg};
+    snprintf(api, sizeof(api), "$JS.API.DIRECT.GET.%s", stream);
+    int n = snprintf(body, sizeof(body), "{\"seq\":1,\"next_by_subj\":\"%s\",\"batch\":1}", filter);
+    ax_err err = pipeline_request_many(p, api, body, (size_t)n, timeout_ms, on_count, c);
+    if (err != AX_OK)
+        free(c);
+    return err;
+}

@@ -25,6 +25,13 @@ struct reader_events {
  * AX_E_NOMEM. */
 ax_err reader_start(struct reader **out, struct pipeline *p, struct loop *l, const char *stream,
                     const char *filter, uint64_t from_seq, const struct reader_events *events);
+/* How many messages the stream holds on filter: asked once, answered by any replica, without
+ * reading them. cb: once, later; err AX_OK and their number, or AX_E_TIMEOUT, AX_E_PROTOCOL.
+ * AX_E_BUSY, AX_E_NOMEM, AX_E_DISCONNECTED: not asked, cb is not called. */
+typedef void (*reader_count_cb)(void *arg, ax_err err, uint64_t messages);
+ax_err reader_count(struct pipeline *p, const char *stream, const char *filter, int64_t timeout_ms,
+                    reader_count_cb cb, void *arg);
+
 /* No further callback; frees it. NULL allowed. */
 void reader_cancel(struct reader *r);
 

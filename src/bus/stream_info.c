@@ -10,12 +10,22 @@ struct question {
     void *arg;
 };
 
-static int64_t read_max_later(const json_t *metadata)
+/* -1: not there, or no number. */
+static int64_t read_number(const json_t *metadata, const char *name)
 {
-    const char *text = json_string_value(json_object_get(metadata, "ax.max_later"));
+    const char *text = json_string_value(json_object_get(metadata, name));
     char *end = NULL;
     int64_t n = text != NULL ? strtoll(text, &end, 10) : -1;
     return end == text || (end != NULL && *end != '\0') ? -1 : n;
+}
+
+bool stream_info_share(const char *text, double otherwise, double *share)
+{
+    char *end = NULL;
+    double n = text != NULL ? strtod(text, &end) : otherwise;
+    bool ok = text == NULL || (end != text && *end == '\0' && n >= 0 && n <= 1);
+    *share = ok ? n : otherwise;
+    return ok;
 }
 
 static void read_config(const json_t *config, struct stream_info *out)
@@ -33,7 +43,9 @@ static void read_config(const json_t *config, struct stream_info *out)
     out->on_full = json_string_value(json_object_get(metadata, "ax.on_full"));
     out->group_share = json_string_value(json_object_get(metadata, "ax.group_share"));
     out->pool_share = json_string_value(json_object_get(metadata, "ax.pool_share"));
-    out->max_later = read_max_later(metadata);
+    out->max_later = read_number(metadata, "ax.max_later");
+    out->max_later_bytes = read_number(metadata, "ax.max_later_bytes");
+    out->max_schedules = read_number(metadata, "ax.max_schedules");
 }
 
 ax_err stream_info_read(const json_t *answer, struct stream_info *out)

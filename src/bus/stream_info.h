@@ -4,6 +4,7 @@
 #define AX_BUS_STREAM_INFO_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@
 
 /* Messages that ax.max_later allows in AX_LATER where it is not there. */
 #define STREAM_INFO_MAX_LATER 1000000
+/* The same of ax.max_later_bytes and ax.max_schedules. */
+#define STREAM_INFO_MAX_LATER_BYTES (8LL << 30)
+#define STREAM_INFO_MAX_SCHEDULES 10000
 
 /* The part of a stream that one pool may hold where ax.pool_share is not there. */
 #define STREAM_INFO_POOL_SHARE 0.9
@@ -30,12 +34,17 @@ struct stream_info {
     int64_t max_age_ns;          /* 0: none */
     /* Metadata, as the operator wrote it; NULL: not there. */
     const char *rank, *on_full, *group_share, *pool_share; /* ax.rank and so on */
-    int64_t max_later; /* ax.max_later; -1: not there or no number */
+    /* ax.max_later, ax.max_later_bytes, ax.max_schedules; -1: not there or no number */
+    int64_t max_later, max_later_bytes, max_schedules;
 };
 
 /* Reads an answer or an item of a list (borrowed, and so are out's texts). AX_E_PROTOCOL: it holds
  * no stream. */
 ax_err stream_info_read(const json_t *answer, struct stream_info *out);
+
+/* A share, 0 … 1, from metadata. text NULL: not given, otherwise. False: no such number; *share is
+ * `otherwise` then, too. */
+bool stream_info_share(const char *text, double otherwise, double *share);
 
 /* info is valid during the call only; NULL when err is not AX_OK. AX_E_NOT_FOUND: no such stream.
  * AX_E_TIMEOUT, AX_E_SERVER, AX_E_PROTOCOL, AX_E_NOMEM. */

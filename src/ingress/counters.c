@@ -68,9 +68,15 @@ void counters_register(struct counters *c)
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     c->later_ids = gauge("ax_ingress_later_ids", "Keyed ids believed to wait in AX_LATER");
-    c->later_tasks = gauge("ax_ingress_later_tasks",
+    c->later.tasks = gauge("ax_ingress_later_tasks",
                            "Messages in AX_LATER, as last read and added since");
-    c->later_limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
+    c->later.limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
+    c->later.bytes = gauge("ax_ingress_later_bytes", "Bytes in AX_LATER, as last heard");
+    c->later.bytes_limit = gauge("ax_ingress_later_limit_bytes", "Bound of AX_LATER in bytes");
+    c->later.schedules = gauge("ax_ingress_schedules", "Recurring tasks in AX_LATER");
+    c->later.schedules_limit = gauge("ax_ingress_schedules_limit", "Bound of recurring tasks");
+    c->later.swept = counter("ax_ingress_later_swept_total",
+                             "Messages of AX_LATER that no queue would get, made dead letters");
     c->pools = gauge("ax_ingress_pools", "Pools that have an entry, or that a new task names");
     c->pools_limit = gauge("ax_ingress_pools_limit",
                            "Pools up to which a task of an unknown one adds it (--max-pools)");

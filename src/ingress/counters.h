@@ -6,16 +6,18 @@
 #include "stats/metrics.h"
 
 /* Why a submission was not taken. */
-#define REFUSALS(X)                     \
-    X(REFUSED_INVALID, "invalid")       \
-    X(REFUSED_PRIORITY, "priority")     \
-    X(REFUSED_POOL, "pool")             \
-    X(REFUSED_SIZE, "size")             \
-    X(REFUSED_EXPIRED, "expired")       \
-    X(REFUSED_CRON, "cron")             \
-    X(REFUSED_CLOCK, "clock")           \
-    X(REFUSED_LATER_FULL, "later_full") \
-    X(REFUSED_BUSY, "ingress_busy")     \
+#define REFUSALS(X)                       \
+    X(REFUSED_INVALID, "invalid")         \
+    X(REFUSED_PRIORITY, "priority")       \
+    X(REFUSED_POOL, "pool")               \
+    X(REFUSED_SIZE, "size")               \
+    X(REFUSED_EXPIRED, "expired")         \
+    X(REFUSED_CRON, "cron")               \
+    X(REFUSED_CLOCK, "clock")             \
+    X(REFUSED_LATER_FULL, "later_full")   \
+    X(REFUSED_LATER_SHARE, "later_share") \
+    X(REFUSED_SCHEDULES, "schedules")     \
+    X(REFUSED_BUSY, "ingress_busy")       \
     X(REFUSED_SERVER, "server")
 enum refusal {
 #define X(name, text) name,
@@ -54,8 +56,12 @@ struct counters {
     /* gauges */
     struct metric *filter_entries, *filter_bytes, *index_entries, *index_bytes, *later_ids,
         *dead_ids;
-    struct metric *later_tasks, *later_limit; /* gauges */
-    struct metric *pools, *pools_limit;       /* gauges */
+    struct {
+        struct metric *tasks, *limit, *bytes, *bytes_limit, *schedules,
+            *schedules_limit; /* gauges */
+        struct metric *swept;
+    } later;
+    struct metric *pools, *pools_limit; /* gauges */
 };
 
 void counters_register(struct counters *c);

@@ -11,9 +11,11 @@
 #include "ingress/queue/queue.h"
 #include "ingress/queue/shares.h"
 #include "ingress/record_query.h"
+#include "ingress/schedules.h"
 #include "ingress/stats_reply.h"
 #include "ingress/submit/submit.h"
 #include "ingress/submit/submits.h"
+#include "ingress/sweep.h"
 
 /* Slots beside the submissions': feeders, readers, submissions without reply subject. */
 #define PIPELINE_EXTRA 4096
@@ -141,6 +143,10 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
         try_open(ing);
     if (err == AX_OK)
         err = pools_start(&ing->pools, ing);
+    if (err == AX_OK)
+        err = schedules_start(&ing->schedules, ing);
+    if (err == AX_OK)
+        err = sweep_start(&ing->sweep, ing);
     if (err == AX_OK)
         err = key_index_start(&ing->key_index, ing);
     if (err == AX_OK)

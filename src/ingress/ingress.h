@@ -19,6 +19,8 @@
 struct key_index;
 struct pools;
 struct queue;
+struct schedules;
+struct sweep;
 struct submits;
 struct provisioner;
 struct stats_reply;
@@ -37,6 +39,8 @@ struct ingress {
     struct stats_reply *stats_reply;
     struct replies replies;
     struct later later;
+    struct schedules *schedules;
+    struct sweep *sweep;
     struct counters counters;
     struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */
     bool open;                /* ax.submit is subscribed */

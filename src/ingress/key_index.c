@@ -15,6 +15,9 @@
 #include "done/idset.h"
 #include "done/record_learn.h"
 #include "ingress/ingress.h"
+#include "ingress/schedules.h"
+#include "ingress/sweep.h"
+#include "task/cron.h"
 #include "task/names.h"
 
 #define CHECK_MS 3000
@@ -121,8 +124,12 @@ static void take(struct follow *f, const char *subject, int64_t time_ns, natsMsg
             key_index_unreadable(k, subject);
         return;
     }
+    if (f->place == KEY_LATER)
+        sweep_saw(k->ing->sweep, subject, msg);
     if (!name_parse_task_subject(subject, &s) || !name_is_keyed(s.id))
         return;
+    if (f->place == KEY_LATER && strcmp(s.stage, "later") == 0 && cron_is_schedule(msg))
+        schedules_saw(k->ing->schedules, s.pool, s.id);
     if (f->place == KEY_LATER)
         err = goes_later(k, s.id, later_until(k, s.stage, msg));
     else {
@@ -243,7 +250,7 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
     if (err != AX_OK)
         return;
     if (f->place == KEY_LATER)
-        later_learn(&k->ing->later, info);
+        later_learn(k->ing, info);
     if (f->place == KEY_DEAD)
         k->dead_age_s = info->max_age_ns / 1000000000;
     if (f->created_ns != info->created_ns || info->last_seq < f->safe_seq) {
@@ -308,8 +315,10 @@ static void report(struct key_index *k)
     }
     metric_set(c->later_ids, (int64_t)idset_count(k->later));
     metric_set(c->dead_ids, (int64_t)idset_count(k->dead));
-    metric_set(c->later_tasks, (int64_t)k->ing->later.messages);
-    metric_set(c->later_limit, k->ing->later.max);
+    metric_set(c->later.tasks, (int64_t)k->ing->later.messages);
+    metric_set(c->later.limit, k->ing->later.max);
+    metric_set(c->later.bytes, (int64_t)k->ing->later.bytes);
+    metric_set(c->later.bytes_limit, k->ing->later.max_bytes);
 }
 
 static void on_check(void *arg)

@@ -138,6 +138,11 @@ bool cron_is_paused(natsMsg *msg)
     return header(msg, HDR_PAUSED) != NULL;
 }
 
+bool cron_is_schedule(natsMsg *msg)
+{
+    return header(msg, HDR_CRON) != NULL;
+}
+
 void cron_firing_id_of(const char *schedule_id, int64_t submitted, const char *mark,
                        char out[TASK_ID_CHARS + 1])
 {

@@ -26,6 +26,8 @@ char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX]);
  * -Target. paused: a schedule that fires in the year 2200, and Ax-Paused. */
 ax_err cron_set_schedule(natsMsg *msg, const struct task *t, bool paused);
 bool cron_is_paused(natsMsg *msg);
+/* msg, stored under ax.later, is a recurring task. */
+bool cron_is_schedule(natsMsg *msg);
 
 /* The id of a firing: the same after any restart and however often the firing is delivered, and
  * different from that of every other firing. It is made of the schedule's version and the time

@@ -261,6 +261,18 @@ async def cancel_waiting(rig, point):
     await asking
 
 
+async def put_back(rig, point):
+    """A pool's entry is removed while a task of the pool waits: it is put back. An operator gives it its settings again."""
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    await rig.submit()
+    await ax.js.publish("$KV.AX_POOLS.email", b"", headers={"KV-Operation": "DEL"})
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
+    await rig.set_pool()
+    await rig.work()
+
+
 async def cancel_running(rig, point):
     """Cancelled at work. The worker's ack does not take the key."""
     dispatch = rig.ax.dispatch
@@ -296,6 +308,7 @@ async def dead_retry(rig, point):
 
 
 SCENARIOS = {
+    "pool.add.before": put_back, "pool.add.after": put_back,
     "hand-off.publish.before": acked, "hand-off.publish.after": acked, "hand-off.repeat.after": ends_unheard,
     "hand-off.revoke.before": nakked, "hand-off.revoke.after": nakked,
     "finish.record.before": acked, "finish.record.after": acked, "finish.ack.after": acked,

@@ -205,7 +205,32 @@ async def refused_unheard(rig, point):
     assert stored == (1 if point == "submit.dead.after" else 0), f"{stored} dead letters"
 
 
+async def swept_away(ax, subject):
+    return await ax.messages("AX_DEAD") and not await ax.last("AX_LATER", subject)
+
+
+async def swept(rig, point):
+    """A message that no queue would get, over a delayed task whose timer it takes away, becomes one dead letter; the task
+    comes at its time. For deletion: with nothing beneath it."""
+    ax = rig.ax
+    await rig.arm(ax.ingress, point)
+    if point.startswith("later.delete"):
+        subject = f"ax.later.high.email.{'A' * 22}"
+    else:
+        key = await rig.submit(headers={"Ax-Delay": "3s"})
+        subject = f"ax.later.high.email.{rig.tasks[key][0]}"
+    await ax.js.publish(subject, b"cover")
+    await rig.dies(ax.ingress)
+    await rig.revive(ax.ingress)
+
+    await rig.work()
+    await eventually(lambda: swept_away(ax, subject), 10, "only what is right is left")
+    assert await ax.messages("AX_DEAD") == 1
+
+
 SCENARIOS = {
+    "later.bury.before": swept, "later.bury.after": swept, "later.rearm.before": swept, "later.rearm.after": swept,
+    "later.delete.before": swept, "later.delete.after": swept,
     "pool.add.before": new_pool, "pool.add.after": new_pool,
     "submit.known": known, "submit.queue.known": known, "submit.queue.full": busy,
     "submit.answer.before": submitted, "submit.answer.after": submitted,

@@ -19,7 +19,7 @@ async def delayed(ax, key, delay="1h"):
 
 async def set_max(ax, value):
     config = (await ax.stream("AX_LATER"))["config"]
-    await ax.edit_stream("AX_LATER", metadata={**config["metadata"], "ax.max_later": str(value)})
+    await ax.edit_stream("AX_LATER", metadata={**config["metadata"], "ax.max_later": str(value), "ax.pool_share": "1"})
 
 
 async def test(ax):

@@ -46,6 +46,7 @@ async def test(ax):
     await ax.edit_stream("AX_HIGH", max_msgs=BOUND)
     await ax.pool("email")
     await ax.pool("idle")
+    await eventually(lambda: ax.ingress.metric("ax_ingress_queue_limit_tasks") == BOUND + 15000, 15, "the bound is known")
     worker = await ax.worker()
 
     accepted, refusals = await flood(ax, "idle", 1000)

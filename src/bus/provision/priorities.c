@@ -43,16 +43,6 @@ static bool parse_rank(const char *text, int *rank)
     return true;
 }
 
-/* text NULL: not given. False: *share is `otherwise` all the same. */
-static bool parse_share(const char *text, double otherwise, double *share)
-{
-    char *end = NULL;
-    double n = text != NULL ? strtod(text, &end) : otherwise;
-    bool ok = text == NULL || (end != text && *end == '\0' && n >= 0 && n <= 1);
-    *share = ok ? n : otherwise;
-    return ok;
-}
-
 static void warn_unusable(const char *stream, const char *why)
 {
     static struct log_gate gate;
@@ -95,9 +85,9 @@ ax_err priorities_add(struct priorities *ps, const struct stream_info *info, str
         warn_unusable(info->name, why);
         return AX_OK;
     }
-    if (!parse_share(info->group_share, 1, &pr.group_share))
+    if (!stream_info_share(info->group_share, 1, &pr.group_share))
         warn_unusable(info->name, "ax.group_share must be a number from 0 to 1; taken as 1");
-    if (!parse_share(info->pool_share, STREAM_INFO_POOL_SHARE, &pr.pool_share))
+    if (!stream_info_share(info->pool_share, STREAM_INFO_POOL_SHARE, &pr.pool_share))
         warn_unusable(info->name, "ax.pool_share must be a number from 0 to 1; taken as 0.9");
     if (ps->count == PRIORITIES_MAX) {
         return problem_set(p, AX_E_FULL, "stream %s: more than %d streams have ax.rank", info->name,

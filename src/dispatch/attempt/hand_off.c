@@ -108,7 +108,9 @@ void hand_off_start(struct attempt *a, struct pull *pull, int64_t now_ns)
 static void return_all(struct attempt *a)
 {
     struct pool *p = a->pool;
-    attempt_return_token(a);
+    if (a->hand_off.token)
+        bucket_return(&p->flow.bucket);
+    attempt_use_token(a);
     groups_return(a);
     demand_give_back(&p->flow.demand, a->hand_off.pull);
     a->hand_off.pull = NULL;

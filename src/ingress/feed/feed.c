@@ -15,6 +15,7 @@
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "ingress/queue/shares.h"
+#include "ingress/sweep.h"
 #include "task/header.h"
 #include "task/task_stored.h"
 
@@ -437,6 +438,9 @@ void feed_start(struct feed *d)
     if (err == AX_E_NOMEM) {
         log_error("out of memory, task left where it is", "stream=%s subject=%s", stream, subject);
         feed_event(d, FEED_NO_MEMORY);
+    } else if (err != AX_OK && !is_spill(d)) {
+        sweep_saw(ingress_of(d)->sweep, subject, d->msg);
+        feed_event(d, FEED_SWEPT);
     } else if (err != AX_OK) {
         char text[400];
         log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", stream,

@@ -10,6 +10,7 @@
 static const struct move rows[] = {
     {F(NEW), F(TASK), ALWAYS, F(READY), DO(QUEUE_UP), 0},
     {F(NEW), F(NO_TASK), ALWAYS, F(ACKING), DO(ACK), 0},
+    {F(NEW), F(SWEPT), ALWAYS, F(ENDED), DO(GIVE_BACK), 0},
     {F(NEW), F(NO_MEMORY), ALWAYS, F(ENDED), DO(GIVE_BACK), 0},
 
     {F(READY), F(TURN), IF(UNCLAIMED), F(CLAIMING), DO(CLAIM), 0},

@@ -26,27 +26,28 @@ enum feed_state {
         FEED_STATE_COUNT
 };
 
-#define FEED_EVENTS(X)                                                      \
-    X(FEED_TASK, "a task")                                                  \
-    X(FEED_NO_TASK, "no task") /* somebody stored something else there */   \
-    X(FEED_NO_MEMORY, "no memory")                                          \
-    X(FEED_NO_PLACE, "no place in the queue") /* full, or over its share */ \
-    X(FEED_CROWDED, "its pool crowds the window")                           \
-    X(FEED_TURN, "its turn")                                                \
-    X(FEED_GO, "claimed") /* recurring */                                   \
-    X(FEED_SKIP, "the last firing is unfinished")                           \
-    X(FEED_STORED, "stored")    /* PubAck of the queue stream */            \
-    X(FEED_EXISTS, "id exists") /* 10071 */                                 \
-    X(FEED_FULL, "full")        /* 10077 */                                 \
-    X(FEED_REFUSED, "refused")                                              \
-    X(FEED_FOUND, "found, same or later attempt")                           \
-    X(FEED_FOUND_EARLIER, "found, earlier attempt")                         \
-    X(FEED_NOT_FOUND, "not found")                                          \
-    X(FEED_NO_ANSWER, "no answer")                                          \
-    X(FEED_NO_ROOM, "no room to ask") /* the pipeline is full */            \
-    X(FEED_NOT_ASKED, "could not be asked")                                 \
-    X(FEED_ACKED, "acked")                                                  \
-    X(FEED_DUE, "its wait is over")                                         \
+#define FEED_EVENTS(X)                                                                     \
+    X(FEED_TASK, "a task")                                                                 \
+    X(FEED_NO_TASK, "no task")                  /* somebody stored something else there */ \
+    X(FEED_SWEPT, "no task, left to the sweep") /* of AX_LATER */                          \
+    X(FEED_NO_MEMORY, "no memory")                                                         \
+    X(FEED_NO_PLACE, "no place in the queue") /* full, or over its share */                \
+    X(FEED_CROWDED, "its pool crowds the window")                                          \
+    X(FEED_TURN, "its turn")                                                               \
+    X(FEED_GO, "claimed") /* recurring */                                                  \
+    X(FEED_SKIP, "the last firing is unfinished")                                          \
+    X(FEED_STORED, "stored")    /* PubAck of the queue stream */                           \
+    X(FEED_EXISTS, "id exists") /* 10071 */                                                \
+    X(FEED_FULL, "full")        /* 10077 */                                                \
+    X(FEED_REFUSED, "refused")                                                             \
+    X(FEED_FOUND, "found, same or later attempt")                                          \
+    X(FEED_FOUND_EARLIER, "found, earlier attempt")                                        \
+    X(FEED_NOT_FOUND, "not found")                                                         \
+    X(FEED_NO_ANSWER, "no answer")                                                         \
+    X(FEED_NO_ROOM, "no room to ask") /* the pipeline is full */                           \
+    X(FEED_NOT_ASKED, "could not be asked")                                                \
+    X(FEED_ACKED, "acked")                                                                 \
+    X(FEED_DUE, "its wait is over")                                                        \
     X(FEED_STOPPED, "the feeder stops")
 enum feed_event {
 #define X(name, text) name,

@@ -48,7 +48,7 @@ struct feeder {
     struct room room;
     struct crowd *crowd;
     int64_t aside_ms; /* until those set aside have their turn again */
-    bool fed_meanwhile;
+    bool fed_meanwhile, aside_soon;
     struct loop_timer tick, aside;
     struct metric *fed, *dropped, *refused;
     struct log_gate gate;
@@ -175,6 +175,8 @@ void feeder_was_known(struct feeder *f)
 
 /* ---- one pool beside others */
 
+static void on_aside(void *arg);
+
 /* A spill keeps the order of a pool that is alone. Firings are looked at whoever is here. */
 static bool gives_way(const struct feeder *f)
 {
@@ -190,15 +192,28 @@ static void hold_up(struct feeder *f, struct feed *d)
         feed_event(d, FEED_CROWDED);
 }
 
+/* asking: the server's answer may give it one. */
+static void no_place(struct feeder *f, struct feed *d, bool asking)
+{
+    feed_event(d, FEED_NO_PLACE);
+    if (d->facts.state != FEED_ASIDE)
+        return;
+    if (asking && !f->aside_soon) {
+        f->aside_soon = true;
+        loop_timer_start(f->queue->ing->loop, &f->aside, ASIDE_FIRST_MS, on_aside, f);
+    }
+    hold_up(f, d);
+}
+
 /* A place for d, or not: then it is set aside, or ends. A firing is claimed without one. */
 static void turn(struct feeder *f, struct feed *d)
 {
     struct over_quota ignored;
-    if (!d->facts.unclaimed &&
-        queue_room_take(f->queue, d->pool, &d->held, &ignored) != POOL_SHARE_ROOM) {
-        feed_event(d, FEED_NO_PLACE);
-        if (d->facts.state == FEED_ASIDE)
-            hold_up(f, d);
+    enum pool_share share = d->facts.unclaimed
+                                ? POOL_SHARE_ROOM
+                                : queue_room_take(f->queue, d->pool, &d->held, &ignored);
+    if (share != POOL_SHARE_ROOM) {
+        no_place(f, d, share == POOL_SHARE_UNREADY);
         return;
     }
     feed_event(d, FEED_TURN);
@@ -218,7 +233,7 @@ static void on_aside(void *arg)
     f->aside_ms = f->fed_meanwhile                 ? ASIDE_FIRST_MS
                   : f->aside_ms * 2 > ASIDE_MAX_MS ? ASIDE_MAX_MS
                                                    : f->aside_ms * 2;
-    f->fed_meanwhile = false;
+    f->fed_meanwhile = f->aside_soon = false;
     DL_FOREACH_SAFE(f->lists[ASIDE], d, next) {
         feed_event(d, FEED_DUE);
     }

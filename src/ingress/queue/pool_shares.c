@@ -140,7 +140,8 @@ enum pool_share pool_shares_take(struct pool_shares *s, const char *pool,
     if (limit != POOL_SHARE_NO_LIMIT) {
         bool fresh = h->heard_ns != 0 && now - h->heard_ns < s->fresh_ns;
         /* A pool that is new here may hold tasks that another instance or a former run let in. */
-        bool over = h->heard_ns == 0 || (held(h) > 0 && held(h) >= limit);
+        double weight = place->weight > 1 ? place->weight : 1;
+        bool over = h->heard_ns == 0 || (held(h) > 0 && (double)held(h) * weight >= (double)limit);
         ask(h, now);
         if (over && !(fresh && place->fresh))
             return POOL_SHARE_UNREADY;

@@ -26,6 +26,7 @@ enum pool_share {
 struct pool_shares_place {
     double share;
     int64_t bound, total; /* as in pool_share.h; total: the most that there can be */
+    double weight;        /* a task counts for so many; 0: for one */
     bool fresh;           /* total is not older than a moment */
 };
 

@@ -57,6 +57,7 @@ void queue_sample(struct queue *q)
     if (q->asking)
         return;
     q->asked_ns = loop_now_ns(q->ing->loop);
+    queue_room_asks(q);
     q->asking = stream_info_get(q->ing->pipe, q->ing->loop, q->p.stream, INFO_WAIT_MS, on_sample,
                                 q) == AX_OK;
 }

@@ -1,5 +1,7 @@
 #include "ingress/queue/queue_room.h"
 
+#include <math.h>
+
 #include "bus/consumer_info.h"
 #include "ingress/pools.h"
 #include "ingress/queue/pool_share.h"
@@ -7,6 +9,9 @@
 
 #define FRESH_MS 20
 #define FRESH_NS (FRESH_MS * 1000000LL)
+#define STALE_NS 100000000LL
+#define NEAR 0.8 /* of the share: a stale reading is not believed */
+#define OTHERS_MAX 16
 #define ASK_AHEAD_NS 10000000LL
 #define ASK_WAIT_MS 3000
 /* A pool that was refused before it was known is known no more: room is made for it all the same.
@@ -26,10 +31,16 @@ static ax_err ask_pool(void *arg, const char *pool, struct pool_held *h)
                              on_consumer, h);
 }
 
-/* The most that there can be: what left since the reading is not known. */
+/* The most that there can be: what left since the reading is not known. What other instances store
+ * is seen in the sequences of our PubAcks, and guessed where ours are not answered yet. */
 static int64_t total(const struct queue *q)
 {
-    return (int64_t)(q->fill.last_seq - q->fill.removed) + pool_shares_on_their_way(q->pools);
+    const struct queue_fill *f = &q->fill;
+    int64_t going = pool_shares_on_their_way(q->pools);
+    int64_t seen = (int64_t)(f->last_seq - f->removed) + going;
+    double ours = (double)(f->own - f->own_heard) + (double)going;
+    int64_t guessed = (int64_t)((double)f->messages + ours * fmax(1, f->others));
+    return seen > guessed ? seen : guessed;
 }
 
 bool queue_room_is_shared(const struct queue *q)
@@ -62,19 +73,43 @@ enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_h
     if (q->fill.heard_ns == 0 ||
         (age >= ASK_AHEAD_NS && (double)place.total > q->p.pool_share / 2 * (double)q->p.max_msgs))
         queue_sample(q);
+    /* Others may have stored many meanwhile. */
+    if (age >= STALE_NS && (double)place.total >= NEAR * q->p.pool_share * (double)q->p.max_msgs)
+        return POOL_SHARE_UNREADY;
     return pool_shares_take(q->pools, pool, &place, out, e);
 }
 
 void queue_room_settled(struct queue *q, struct pool_held *h, bool stored, uint64_t seq)
 {
     pool_shares_settled(h, stored);
+    q->fill.own += stored;
     if (seq > q->fill.last_seq)
         q->fill.last_seq = seq;
+}
+
+void queue_room_asks(struct queue *q)
+{
+    q->fill.own_asked = q->fill.own;
+}
+
+/* How many are stored for each of ours, smoothed. */
+static void learn_others(struct queue_fill *f, const struct stream_info *info)
+{
+    double all = (double)(info->last_seq - f->read_seq),
+           ours = (double)(f->own_asked - f->own_heard);
+    if (f->read_seq == 0 || info->last_seq < f->read_seq || ours < 1)
+        return;
+    double times = fmin(fmax(all / ours, 1), OTHERS_MAX);
+    f->others = f->others == 0 ? times : (f->others + times) / 2;
 }
 
 void queue_room_learn(struct queue *q, const struct stream_info *info)
 {
     struct queue_fill *f = &q->fill;
+    learn_others(f, info);
+    f->own_heard = f->own_asked;
+    f->read_seq = info->last_seq;
+    f->messages = info->messages;
     if (f->created_ns != info->created_ns || info->last_seq > f->last_seq)
         f->last_seq = info->last_seq;
     f->created_ns = info->created_ns;

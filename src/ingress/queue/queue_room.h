@@ -14,8 +14,13 @@ struct queue;
 
 /* How full the queue is. */
 struct queue_fill {
-    uint64_t last_seq,
-        removed;             /* newest sequence that was heard of; messages gone by the reading */
+    /* by the last reading: its last sequence, messages, and messages gone until then */
+    uint64_t read_seq, messages, removed;
+    uint64_t last_seq; /* newest sequence that was heard of */
+    uint64_t own;      /* stored by this process, ever */
+    /* as many when a reading was asked for; when the last one that came was */
+    uint64_t own_asked, own_heard;
+    double others;           /* for each task that this process stores, so many are stored */
     int64_t created_ns;      /* tells a queue stream from another of its name */
     int64_t heard_ns;        /* monotonic; 0: never read */
     int64_t shared_until_ns; /* monotonic: pools contend, also while one only is known */
@@ -39,7 +44,8 @@ void queue_room_spilled(struct queue *q, size_t bytes);
 /* Reads how full AX_SPILL is, unless it was read a moment ago. For as long as tasks of this
  * priority are in it. */
 void queue_room_watch_spill(struct queue *q);
-/* The queue stream was read. */
+/* The queue stream is about to be read; then it was. */
+void queue_room_asks(struct queue *q);
 void queue_room_learn(struct queue *q, const struct stream_info *info);
 
 #endif

@@ -6,11 +6,14 @@
 
 #include "base/fault.h"
 #include "ingress/key_index.h"
+#include "ingress/schedules.h"
 #include "ingress/submit/submission_ask.h"
 #include "ingress/submit/submission_store.h"
 #include "task/cron.h"
 #include "task/header.h"
 #include "task/task_stored.h"
+
+#define RETRY_MS 60000 /* until somebody has removed a schedule */
 
 static void found_one(struct submission *s, const struct stored_msg *found,
                       const struct task *there)
@@ -36,13 +39,39 @@ static void found_one(struct submission *s, const struct stored_msg *found,
     }
 }
 
+/* The number of schedules is bounded; one that is replaced is none more. */
+static bool refuse_one_more(struct submission *s)
+{
+    const struct schedules *all = s->ing->schedules;
+    int64_t max = s->ing->later.max_schedules;
+    struct over_quota over;
+    struct verdict v;
+    enum schedules_room room = schedules_room(all, s->task.pool, &over);
+    if (room == SCHEDULES_ROOM)
+        return false;
+    if (room == SCHEDULES_FULL) {
+        answer_set_error(&v, 503, JSERR_STORE_FULL, RETRY_MS,
+                         "AX_LATER has %" PRId64 " schedules, ax.max_schedules (%" PRId64
+                         ") allows no more; remove some with: ax cron rm; retry in %dms",
+                         schedules_count(all), max, RETRY_MS);
+    } else {
+        answer_set_error(&v, 503, JSERR_STORE_FULL, RETRY_MS,
+                         "AX_LATER: pool \"%s\" has %" PRId64 " of %" PRId64
+                         " schedules, the rest is kept for other pools, retry in %dms",
+                         s->task.pool, over.held, max, RETRY_MS);
+    }
+    submission_refuse(s, REFUSED_SCHEDULES, &v);
+    return true;
+}
+
 static void on_look(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     struct task there;
     struct problem p;
     if (err == AX_E_NOT_FOUND) {
         s->schedule.replaces = 0;
-        submission_event(s, SUBMISSION_NOT_FOUND);
+        if (!refuse_one_more(s))
+            submission_event(s, SUBMISSION_NOT_FOUND);
     } else if (err != AX_OK ||
                task_stored_read_at(&there, found->subject, found->msg, &p) != AX_OK) {
         submission_event(s, SUBMISSION_NO_ANSWER);
@@ -69,9 +98,8 @@ static void on_stored(struct submission *s, const struct answer *a)
 {
     struct problem p = {0};
     FAULT_IF(a->err == AX_OK, "cron.store.after");
+    later_settled(&s->ing->later, &s->later, a->err == AX_OK && s->schedule.replaces == 0);
     if (a->err == AX_OK) {
-        if (s->schedule.replaces == 0)
-            later_added(&s->ing->later);
         metric_add(s->ing->counters.accepted_later, 1);
         s->answer.seq = a->seq;
         submission_event(s, SUBMISSION_STORED);
@@ -93,6 +121,7 @@ void schedule_store(struct submission *s)
     if (!submission_ask_reserve(s, reply))
         return;
     key_index_goes_later(s->ing->key_index, s->task.id, s->due_ns);
+    schedules_saw(s->ing->schedules, s->task.pool, s->task.id);
     name_subject(subject, "later", s->task.priority, s->task.pool, s->task.id);
     snprintf(expected, sizeof(expected), "%" PRIu64, s->schedule.replaces);
     ax_err err = task_to_msg(&s->task, subject, reply, &msg);

@@ -351,7 +351,8 @@ void submission_start_unread(struct submission *s, const char *subject, const st
 void submission_free(struct submission *s)
 {
     if (s->held != NULL)
-        queue_room_settled(s->queue, s->held, false, 0);
+        pool_shares_settled(s->held, false);
+    later_settled(&s->ing->later, &s->later, false);
     submits_count_bytes(s->ing->submits, -s->source.bytes);
     if (s->claims_pool)
         pools_release(s->ing->pools, s->task.pool);

@@ -66,8 +66,9 @@ struct submission {
     struct submission *prev, *next;           /* submits.c: in flight, oldest first */
     struct submission *wait_prev, *wait_next; /* submits.c: waiting, or free */
     struct ingress *ing;
-    struct queue *queue;    /* of its priority, once it was found valid */
-    struct pool_held *held; /* its place in the queue while it is on its way there; NULL: none */
+    struct queue *queue;      /* of its priority, once it was found valid */
+    struct pool_held *held;   /* its place in the queue while it is on its way there; NULL: none */
+    struct later_place later; /* the same in AX_LATER */
     struct submission_source source;
     struct task task;
     struct submission_facts facts;

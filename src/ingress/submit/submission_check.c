@@ -102,14 +102,48 @@ static bool refuse_time(struct submission *s)
                rfc3339_format(s->due_ns > 0 ? s->due_ns : now, start));
         return true;
     }
-    if (s->due_ns != 0 && later_is_full(&ing->later)) {
-        answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
-                         "AX_LATER is full (%" PRId64 " tasks), retry in %dms", ing->later.max,
-                         SUBMITS_RETRY_MS);
-        submission_refuse(s, REFUSED_LATER_FULL, &v);
-        return true;
-    }
     return false;
+}
+
+static void refuse_later_for(struct submission *s, enum later_room room,
+                             const struct over_quota *over)
+{
+    const struct later *l = &s->ing->later;
+    struct verdict v;
+    int64_t retry_ms = SUBMITS_RETRY_MS;
+    if (room == LATER_FULL) {
+        answer_set_error(&v, 503, JSERR_STORE_FULL, retry_ms,
+                         "AX_LATER is full (%" PRId64 " tasks), retry in %" PRId64 "ms", l->max,
+                         retry_ms);
+    } else if (room == LATER_FULL_BYTES) {
+        answer_set_error(&v, 503, JSERR_STORE_FULL, retry_ms,
+                         "AX_LATER is full (%" PRId64
+                         " bytes, ax.max_later_bytes), retry in %" PRId64 "ms",
+                         l->max_bytes, retry_ms);
+    } else {
+        retry_ms = over->soon ? SUBMITS_RETRY_MS : 10 * SUBMITS_RETRY_MS;
+        answer_set_error(&v, 503, JSERR_STORE_FULL, retry_ms,
+                         "AX_LATER: pool \"%s\" has %" PRId64 " of %" PRId64
+                         " places, the rest is kept for other pools, retry in %" PRId64 "ms",
+                         s->task.pool, over->held, l->max, retry_ms);
+    }
+    submission_refuse(s, room == LATER_OVER_SHARE ? REFUSED_LATER_SHARE : REFUSED_LATER_FULL, &v);
+}
+
+static bool refuse_later(struct submission *s)
+{
+    struct over_quota over;
+    if (s->due_ns == 0)
+        return false;
+    later_settled(&s->ing->later, &s->later, false); /* of a check before this one */
+    enum later_room room = later_take(s->ing, s->task.pool, s->task.body_bytes, &s->later, &over);
+    if (room == LATER_ROOM)
+        return false;
+    if (room == LATER_UNREADY)
+        submission_event(s, SUBMISSION_UNREADY);
+    else
+        refuse_later_for(s, room, &over);
+    return true;
 }
 
 void submission_check(struct submission *s)
@@ -128,7 +162,7 @@ void submission_check(struct submission *s)
         submission_refuse_for(s, REFUSED_SIZE, &p);
         return;
     }
-    if (refuse_cron(s) || refuse_time(s) || refuse_pool(s))
+    if (refuse_cron(s) || refuse_time(s) || refuse_later(s) || refuse_pool(s))
         return;
     metric_add(s->queue->count.submitted, 1);
     t->attempt = 1;

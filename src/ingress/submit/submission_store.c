@@ -118,10 +118,9 @@ static void on_spilled(struct submission *s, const struct answer *a)
 static void on_later(struct submission *s, const struct answer *a)
 {
     FAULT_IF(a->err == AX_OK, "submit.later.after");
-    if (a->err == AX_OK) {
-        later_added(&s->ing->later);
+    later_settled(&s->ing->later, &s->later, a->err == AX_OK);
+    if (a->err == AX_OK)
         metric_add(s->ing->counters.accepted_later, 1);
-    }
     stored(s, STREAM_LATER, a);
 }
 

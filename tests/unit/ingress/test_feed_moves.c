@@ -14,7 +14,7 @@
 
 #define ON(name) (1ULL << FEED_##name)
 static const uint64_t legal_feeds[FEED_STATE_COUNT] = {
-    [FEED_NEW] = ON(TASK) | ON(NO_TASK) | ON(NO_MEMORY),
+    [FEED_NEW] = ON(TASK) | ON(NO_TASK) | ON(SWEPT) | ON(NO_MEMORY),
     [FEED_READY] = ON(TURN) | ON(STOPPED) | ON(NO_PLACE) | ON(CROWDED),
     [FEED_ASIDE] = ON(DUE) | ON(STOPPED) | ON(CROWDED),
     [FEED_EXAMINING] = ON(FOUND) | ON(NOT_FOUND) | ON(NO_ANSWER) | ON(NOT_ASKED),
