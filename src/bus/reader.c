@@ -99,14 +99,23 @@ static bool on_stored(struct reader *r, natsMsg *msg)
     return true;
 }
 
+/* NULL: msg is a stored one, which may have any header Status. A sequence comes with those only. */
+static const char *status_of(natsMsg *msg)
+{
+    const char *status = NULL;
+    if (last_value(msg, "Nats-Sequence") != NULL ||
+        natsMsgHeader_Get(msg, "Status", &status) != NATS_OK)
+        return NULL;
+    return status;
+}
+
 static bool on_reply(void *arg, const struct answer *a)
 {
     struct reader *r = arg;
-    const char *status = NULL;
-    natsStatus s = a->err == AX_OK ? natsMsgHeader_Get(a->reply, "Status", &status) : NATS_OK;
-    if (a->err != AX_OK || s == NATS_NO_MEMORY)
+    if (a->err != AX_OK)
         return read_again(r);
-    return s == NATS_OK && status != NULL ? on_status(r, status) : on_stored(r, a->reply);
+    const char *status = status_of(a->reply);
+    return status != NULL ? on_status(r, status) : on_stored(r, a->reply);
 }
 
 static void read_batch(void *arg)
@@ -219,7 +228,7 @@ static bool on_count(void *arg, const struct answer *a)
     const char *status = NULL, *pending = NULL;
     ax_err err = a->err;
     uint64_t messages = 0;
-    if (err == AX_OK && natsMsgHeader_Get(a->reply, "Status", &status) == NATS_OK)
+    if (err == AX_OK && (status = status_of(a->reply)) != NULL)
         err = strcmp(status, "404") == 0 ? AX_OK : AX_E_PROTOCOL;
     else if (err == AX_OK && (pending = last_value(a->reply, "Nats-Num-Pending")) != NULL)
         messages = strtoull(pending, NULL, 10) + 1;

@@ -47,16 +47,17 @@ static ax_err take(struct reading *r, natsMsg *msg, bool *over, struct problem *
     uint64_t seq = (uint64_t)stored_number(msg, "Nats-Sequence", 0);
     int64_t status = stored_number(msg, "Status", 0);
     *over = true;
-    if (natsMsg_IsNoResponders(msg)) {
+    bool is_stored = subject != NULL && seq != 0; /* and may have any header Status */
+    if (!is_stored && natsMsg_IsNoResponders(msg)) {
         return problem_set(p, AX_E_NO_RESPONDERS, "%s: %s", r->stream,
                            ax_err_text(AX_E_NO_RESPONDERS));
     }
-    if (status == STATUS_NO_MORE || status == STATUS_NO_MESSAGE)
+    if (!is_stored && (status == STATUS_NO_MORE || status == STATUS_NO_MESSAGE))
         return AX_OK;
     if (status != 0 && subject == NULL) {
         return problem_set(p, AX_E_SERVER, "%s cannot be read: status %" PRId64, r->stream, status);
     }
-    if (subject == NULL || seq == 0) {
+    if (!is_stored) {
         return problem_set(p, AX_E_PROTOCOL, "%s cannot be read: %s", r->stream,
                            ax_err_text(AX_E_PROTOCOL));
     }

@@ -311,12 +311,18 @@ void adopt_start(struct pool *p)
     snprintf(filter, sizeof(filter), "ax.work.%s.>", p->name);
     struct reader_events events = {on_work_message, on_work_end, a};
     if (a == NULL)
-        return; /* the next round of provisioning comes by */
+        return; /* adopt_retry comes by */
     a->pool = p;
     if (reader_start(&a->reader, d->pipeline, d->loop, STREAM_WORK, filter, 1, &events) != AX_OK)
         free(a);
     else
         p->lead.adoption = a;
+}
+
+void adopt_retry(struct pool *p)
+{
+    if (p->lead.led && !p->lead.adopted && p->lead.adoption == NULL && p->consumer.provisioned)
+        adopt_start(p);
 }
 
 void adopt_sweep(struct pool *p)

@@ -114,8 +114,7 @@ void pool_set_priorities(struct pool *p, const struct priorities *ps)
 void pool_set_provisioned(struct pool *p)
 {
     work_consumer_provisioned(p);
-    if (p->lead.led && !p->lead.adopted && p->lead.adoption == NULL)
-        adopt_start(p);
+    adopt_retry(p);
     pump_soon(p);
 }
 
@@ -139,8 +138,7 @@ void pool_lead(struct pool *p)
     adapt_lead(&p->adapt);
     metric_set(p->count.led, 1);
     pool_stats_begin(p);
-    if (p->consumer.provisioned) /* else pool_set_provisioned does */
-        adopt_start(p);
+    adopt_retry(p); /* or pool_set_provisioned does */
 }
 
 bool pool_is_quiet(const struct pool *p)

@@ -69,6 +69,7 @@ void tend_pool(struct pool *p)
     int64_t now = loop_now_ns(p->dispatch->loop);
     int64_t every_ns = p->consumer.ack_wait_ns / RENEWALS_PER_LEASE;
     acks_expire(p);
+    adopt_retry(p);
     if (!p->lead.ready)
         return;
     for (int i = 0; i < p->queue_count; i++) {

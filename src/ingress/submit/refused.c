@@ -34,12 +34,13 @@ static size_t headers_bytes(natsMsg *msg)
 }
 
 /* Some clients take a newline within a name for the end of a header, and what follows for the next
- * one. */
-static bool is_copied(const char *name)
+ * one; a message without body that has a Status for one of the server's. */
+static bool is_copied(const char *name, bool has_body)
 {
     return safe_text_is_plain(name, strlen(name)) && strncasecmp(name, "Nats-", 5) != 0 &&
-           strcasecmp(name, HDR_REASON) != 0 && strcasecmp(name, HDR_DIED) != 0 &&
-           strcasecmp(name, HDR_TASK) != 0 && strcasecmp(name, HDR_LEASE) != 0;
+           (has_body || strcasecmp(name, "Status") != 0) && strcasecmp(name, HDR_REASON) != 0 &&
+           strcasecmp(name, HDR_DIED) != 0 && strcasecmp(name, HDR_TASK) != 0 &&
+           strcasecmp(name, HDR_LEASE) != 0;
 }
 
 static natsStatus copy_headers(natsMsg *from, natsMsg *to)
@@ -52,7 +53,8 @@ static natsStatus copy_headers(natsMsg *from, natsMsg *to)
     for (int i = 0; i < count && s == NATS_OK; i++) {
         const char **values = NULL;
         int n = 0;
-        if (!is_copied(keys[i]) || natsMsgHeader_Values(from, keys[i], &values, &n) != NATS_OK)
+        if (!is_copied(keys[i], natsMsg_GetDataLength(to) > 0) ||
+            natsMsgHeader_Values(from, keys[i], &values, &n) != NATS_OK)
             continue;
         for (int v = 0; v < n && s == NATS_OK; v++)
             s = natsMsgHeader_Add(to, keys[i], values[v]);
