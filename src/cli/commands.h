@@ -16,8 +16,8 @@ struct cli;
     X(cancel, "KEY|ID [FLAGS]", "Cancel a task, wherever it is")                                \
     X(cron, "ls | show KEY | pause KEY | resume KEY | rm KEY | run-now KEY",                    \
       "Look at recurring tasks, pause, fire or remove them")                                    \
-    X(pool, "ls | add NAME [k=v…] | set NAME k=v… | pause NAME | resume NAME",                  \
-      "List, add, tune or pause pools")                                                         \
+    X(pool, "ls | add NAME [k=v…] | set NAME k=v… | pause NAME | resume NAME | rm NAME",        \
+      "List, add, tune, pause or remove pools")                                                 \
     X(dead, "ls [POOL] | show ID | retry ID|--all | drop ID|--all",                             \
       "Look at dead letters, bring back or drop them")                                          \
     X(access, "--team NAME:pools=… [FLAGS]",                                                    \

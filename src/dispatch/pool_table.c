@@ -1,6 +1,7 @@
 #include "dispatch/pool_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -71,16 +72,25 @@ static void on_put_back(void *arg, const char *name, ax_err err, const char *why
     struct dispatch *d = arg;
     char text[256];
     if (err == AX_OK)
-        log_info("pool put back: it has tasks, and default settings from now on", "pool=%s", name);
+        log_info("pool put back: its entry was removed, and it has tasks", "pool=%s", name);
     else if (err != AX_E_EXISTS)
         log_warn("pool not put back", "pool=%s error=%s", name, log_quote(why, text, sizeof(text)));
     look_soon(d);
 }
 
+/* With its settings as they are known here. False: not begun. */
+static bool put_back(struct dispatch *d, const struct pool *p)
+{
+    char *json = settings_format(&p->settings);
+    bool begun = json != NULL &&
+                 pool_entry_add(d->pipeline, p->name, json, on_put_back, d) == AX_OK;
+    free(json);
+    return begun;
+}
+
 static void remove_entry(struct dispatch *d, struct pool *p, bool at_once)
 {
-    if (at_once || !pool_has_tasks(p) ||
-        pool_entry_add(d->pipeline, p->name, on_put_back, d) != AX_OK)
+    if (at_once || p->entry.unread || !pool_has_tasks(p) || !put_back(d, p))
         forget(d, p);
 }
 
@@ -153,8 +163,9 @@ static void on_end(void *arg, ax_err err, uint64_t last_seq)
     if (err == AX_OK) {
         d->table.read = true;
         LL_FOREACH_SAFE(d->table.pools, p, next) {
-            if (p->entry.round != d->table.round)
-                remove_entry(d, p, false);
+            /* Gone without a marker: the bucket was lost. */
+            if (p->entry.round != d->table.round && (p->entry.unread || !put_back(d, p)))
+                forget(d, p);
         }
         dispatch_kick(d);
     }

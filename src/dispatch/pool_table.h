@@ -3,7 +3,7 @@
  * What is stored decides. A pool exists here from when its entry was read; settings that cannot be
  * read are not the defaults: a pool of which nothing better is known rests, as if paused. A pool
  * whose entry was removed is forgotten at once, unless its leader knows of tasks: then it puts the
- * entry back, with default settings. Loop's lock held. */
+ * entry back, with the settings it had. Loop's lock held. */
 #ifndef AX_DISPATCH_POOL_TABLE_H
 #define AX_DISPATCH_POOL_TABLE_H
 

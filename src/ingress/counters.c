@@ -22,7 +22,7 @@ static struct metric *gauge(const char *name, const char *help)
     return metrics_get(METRIC_GAUGE, name, help, "");
 }
 
-void counters_register(struct counters *c)
+static void register_labelled(struct counters *c)
 {
     static const char *const refusals[] = {
 #define X(name, text) text,
@@ -41,6 +41,25 @@ void counters_register(struct counters *c)
                                        "Submissions with a known key, by the state the task was in",
                                        labels);
     }
+}
+
+static void register_later(struct counters *c)
+{
+    c->later_ids = gauge("ax_ingress_later_ids", "Keyed ids believed to wait in AX_LATER");
+    c->later.tasks = gauge("ax_ingress_later_tasks",
+                           "Messages in AX_LATER, as last read and added since");
+    c->later.limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
+    c->later.bytes = gauge("ax_ingress_later_bytes", "Bytes in AX_LATER, as last heard");
+    c->later.bytes_limit = gauge("ax_ingress_later_limit_bytes", "Bound of AX_LATER in bytes");
+    c->later.schedules = gauge("ax_ingress_schedules", "Recurring tasks in AX_LATER");
+    c->later.schedules_limit = gauge("ax_ingress_schedules_limit", "Bound of recurring tasks");
+    c->later.swept = counter("ax_ingress_later_swept_total",
+                             "Messages of AX_LATER that no queue would get, made dead letters");
+}
+
+void counters_register(struct counters *c)
+{
+    register_labelled(c);
     c->accepted_later = counter("ax_ingress_delayed_total", "Submissions stored for later");
     c->cron_fired = counter("ax_ingress_cron_fired_total",
                             "Firings of recurring tasks brought into their queue");
@@ -67,16 +86,9 @@ void counters_register(struct counters *c)
     c->filter_bytes = gauge("ax_ingress_filter_bytes", "Memory of the Bloom filter");
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
-    c->later_ids = gauge("ax_ingress_later_ids", "Keyed ids believed to wait in AX_LATER");
-    c->later.tasks = gauge("ax_ingress_later_tasks",
-                           "Messages in AX_LATER, as last read and added since");
-    c->later.limit = gauge("ax_ingress_later_limit_tasks", "Bound of AX_LATER");
-    c->later.bytes = gauge("ax_ingress_later_bytes", "Bytes in AX_LATER, as last heard");
-    c->later.bytes_limit = gauge("ax_ingress_later_limit_bytes", "Bound of AX_LATER in bytes");
-    c->later.schedules = gauge("ax_ingress_schedules", "Recurring tasks in AX_LATER");
-    c->later.schedules_limit = gauge("ax_ingress_schedules_limit", "Bound of recurring tasks");
-    c->later.swept = counter("ax_ingress_later_swept_total",
-                             "Messages of AX_LATER that no queue would get, made dead letters");
+    register_later(c);
+    c->foreign = counter("ax_ingress_foreign_total",
+                         "Queue messages that no pool served and that became dead letters");
     c->pools = gauge("ax_ingress_pools", "Pools that have an entry, or that a new task names");
     c->pools_limit = gauge("ax_ingress_pools_limit",
                            "Pools up to which a task of an unknown one adds it (--max-pools)");

@@ -61,6 +61,7 @@ struct counters {
             *schedules_limit; /* gauges */
         struct metric *swept;
     } later;
+    struct metric *foreign;             /* queue messages that no pool served */
     struct metric *pools, *pools_limit; /* gauges */
 };
 

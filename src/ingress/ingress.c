@@ -8,6 +8,7 @@
 #include "bus/wire.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
+#include "ingress/queue/foreign.h"
 #include "ingress/queue/queue.h"
 #include "ingress/queue/shares.h"
 #include "ingress/record_query.h"
@@ -155,6 +156,8 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
         err = stats_reply_start(ing);
     if (err == AX_OK)
         err = shares_start(ing);
+    if (err == AX_OK)
+        err = foreign_start(ing);
     if (err == AX_OK)
         err = start_provisioner(ing);
     loop_leave(ing->loop);

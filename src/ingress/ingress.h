@@ -16,6 +16,7 @@
 
 #define INGRESS_QUEUE_GROUP "ax-ingress"
 
+struct foreign;
 struct key_index;
 struct pools;
 struct queue;
@@ -34,6 +35,7 @@ struct ingress {
     struct key_index *key_index;
     struct pools *pools;
     struct queue *queues; /* every priority ever seen, see queue.h */
+    struct foreign *foreign;
     struct submits *submits;
     struct provisioner *provisioner;
     struct stats_reply *stats_reply;

@@ -286,7 +286,9 @@ void pools_add(struct pools *ps, const char *name)
     struct pool *p = find(ps, name);
     if (p != NULL && p->has_entry)
         return;
-    p = pool_entry_add(ps->ing->pipe, name, on_added, ps) == AX_OK ? put(ps, name) : NULL;
+    p = pool_entry_add(ps->ing->pipe, name, POOL_ENTRY_DEFAULTS, on_added, ps) == AX_OK
+            ? put(ps, name)
+            : NULL;
     if (p != NULL) /* else its next task tries again */
         p->is_being_added = true;
 }

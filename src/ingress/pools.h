@@ -2,7 +2,8 @@
  * their number is bounded (--max-pools), and so is how fast it grows. Lock held in every call.
  *
  * A pool that nobody added is *claimed* by the submissions that name it. Its entry is added when
- * the first of them was stored, so a submission that is refused adds none. */
+ * the first of them was stored, so a submission that is refused adds none. A crash in between
+ * leaves a task whose pool has no entry: queue/foreign.h finds it. */
 #ifndef AX_INGRESS_POOLS_H
 #define AX_INGRESS_POOLS_H
 

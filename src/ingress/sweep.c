@@ -15,8 +15,8 @@
 #include "ingress/later_flaw.h"
 #include "ingress/later_rearm.h"
 #include "ingress/queue/queue.h"
-#include "ingress/submit/refused.h"
 #include "task/header.h"
+#include "task/task_dead.h"
 
 #define SUSPECTS_MAX 1024
 #define ASK_WAIT_MS 5000
@@ -192,8 +192,8 @@ static ax_err dead_letter(const struct sweep *s, const struct stored_msg *found,
     memcpy(task.pool, s->its.pool, sizeof(task.pool));
     memcpy(task.priority, s->its.priority, sizeof(task.priority));
     snprintf(reason, sizeof(reason), "swept: %s", later_flaw_text(s->flaw));
-    ax_err err = refused_to_msg(&task, found->msg, reply, reason, clock_ax_ns(s->ing->clock),
-                                wire_max_payload(s->ing->wire), out);
+    ax_err err = task_dead_to_msg(&task, found->msg, reply, reason, clock_ax_ns(s->ing->clock),
+                                  wire_max_payload(s->ing->wire), out);
     if (err != AX_OK)
         return err;
     snprintf(id, sizeof(id), STREAM_LATER ".%" PRIu64 ".%" PRId64 ".swept", found->seq,

@@ -34,6 +34,7 @@ ALLOWED = {
     "cli/work": {"cli", "cli/streams"},
     "cli/doctor": {"cli", "cli/streams"},
     "cli/dead": {"cli", "cli/streams"},
+    "cli/pool": {"cli", "cli/streams"},
 }
 
 

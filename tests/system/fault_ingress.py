@@ -205,8 +205,19 @@ async def refused_unheard(rig, point):
     assert stored == (1 if point == "submit.dead.after" else 0), f"{stored} dead letters"
 
 
-async def swept_away(ax, subject):
-    return await ax.messages("AX_DEAD") and not await ax.last("AX_LATER", subject)
+async def foreign(rig, point):
+    """A queue message that no pool serves becomes one dead letter, once it is ten seconds old."""
+    ax = rig.ax
+    await rig.arm(ax.ingress, point)
+    await ax.js.publish("ax.queue.high.email", b"names no task")
+    await rig.dies(ax.ingress, 40)
+    await rig.revive(ax.ingress)
+    await eventually(lambda: swept_away(ax, "AX_HIGH", "ax.queue.high.email"), 40, "it is a dead letter only")
+    assert await ax.messages("AX_DEAD") == 1
+
+
+async def swept_away(ax, stream, subject):
+    return await ax.messages("AX_DEAD") and not await ax.last(stream, subject)
 
 
 async def swept(rig, point):
@@ -224,12 +235,13 @@ async def swept(rig, point):
     await rig.revive(ax.ingress)
 
     await rig.work()
-    await eventually(lambda: swept_away(ax, subject), 10, "only what is right is left")
+    await eventually(lambda: swept_away(ax, "AX_LATER", subject), 10, "only what is right is left")
     assert await ax.messages("AX_DEAD") == 1
 
 
 SCENARIOS = {
     "later.bury.before": swept, "later.bury.after": swept, "later.rearm.before": swept, "later.rearm.after": swept,
+    "foreign.bury.before": foreign, "foreign.bury.after": foreign, "foreign.delete.after": foreign,
     "later.delete.before": swept, "later.delete.after": swept,
     "pool.add.before": new_pool, "pool.add.after": new_pool,
     "submit.known": known, "submit.queue.known": known, "submit.queue.full": busy,

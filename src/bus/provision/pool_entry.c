@@ -18,6 +18,7 @@ struct addition {
     struct pipeline *pipeline;
     char pool[NAME_MAX_CHARS + 1];
     char subject[SUBJECT_MAX_CHARS];
+    char *json; /* owned */
     int tries;
     pool_entry_cb cb;
     void *arg;
@@ -50,10 +51,16 @@ bool pool_entry_is_conditional(natsMsg *msg)
     return has_header(msg, HDR_EXPECT_SUBJECT_SEQ);
 }
 
+static void release(struct addition *a)
+{
+    free(a->json);
+    free(a);
+}
+
 static void end(struct addition *a, ax_err err, const char *why)
 {
     a->cb(a->arg, a->pool, err, why);
-    free(a);
+    release(a);
 }
 
 /* The bucket holds something else than was expected. */
@@ -89,7 +96,7 @@ static ax_err publish(struct addition *a, uint64_t expected)
     ax_err err = pipeline_reserve(a->pipeline, reply);
     if (err != AX_OK)
         return err;
-    natsStatus s = natsMsg_Create(&msg, a->subject, reply, "{}", 2);
+    natsStatus s = natsMsg_Create(&msg, a->subject, reply, a->json, (int)strlen(a->json));
     if (s == NATS_OK)
         s = header_set(msg, HDR_EXPECT_SUBJECT_SEQ, seq);
     if (s != NATS_OK) {
@@ -100,16 +107,17 @@ static ax_err publish(struct addition *a, uint64_t expected)
     return pipeline_publish(a->pipeline, reply, msg, 0, on_published, a);
 }
 
-ax_err pool_entry_add(struct pipeline *p, const char *pool, pool_entry_cb cb, void *arg)
+ax_err pool_entry_add(struct pipeline *p, const char *pool, const char *json, pool_entry_cb cb,
+                      void *arg)
 {
     struct addition *a = calloc(1, sizeof(*a));
     if (a == NULL)
         return AX_E_NOMEM;
-    *a = (struct addition){.pipeline = p, .cb = cb, .arg = arg};
+    *a = (struct addition){.pipeline = p, .cb = cb, .arg = arg, .json = strdup(json)};
     snprintf(a->pool, sizeof(a->pool), "%s", pool);
     snprintf(a->subject, sizeof(a->subject), "%s%s", POOLS_PREFIX, pool);
-    ax_err err = publish(a, 0);
+    ax_err err = a->json != NULL ? publish(a, 0) : AX_E_NOMEM;
     if (err != AX_OK)
-        free(a);
+        release(a);
     return err;
 }

@@ -1,4 +1,4 @@
-/* A pool's entry in the bucket KV_AX_POOLS, as daemons add it: without settings of its own, by
+/* A pool's entry in the bucket KV_AX_POOLS, as daemons add it: by
  * compare-and-set, without waiting. Loop's lock held. */
 #ifndef AX_BUS_PROVISION_POOL_ENTRY_H
 #define AX_BUS_PROVISION_POOL_ENTRY_H
@@ -14,10 +14,12 @@
  * call. */
 typedef void (*pool_entry_cb)(void *arg, const char *pool, ax_err err, const char *why);
 
-/* Adds an entry with every setting at its default, unless the pool has an entry. A removed entry
+/* Adds an entry with these settings (JSON, copied), unless the pool has an entry. A removed entry
  * leaves a marker in the bucket, which the new one follows. pool: a valid name, copied. cb is
  * called once, unless an error is returned: AX_E_BUSY, AX_E_NOMEM, AX_E_DISCONNECTED. */
-ax_err pool_entry_add(struct pipeline *p, const char *pool, pool_entry_cb cb, void *arg);
+#define POOL_ENTRY_DEFAULTS "{}"
+ax_err pool_entry_add(struct pipeline *p, const char *pool, const char *json, pool_entry_cb cb,
+                      void *arg);
 
 /* msg is no entry but the marker of one that was removed. msg: borrowed. */
 bool pool_entry_is_removal(natsMsg *msg);

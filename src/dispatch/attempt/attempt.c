@@ -13,7 +13,6 @@
 #include "dispatch/attempt/attempt_actions.h"
 #include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/hand_off.h"
-#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
@@ -27,8 +26,7 @@
 
 static unsigned facts_of(const struct attempt *a, unsigned needed, const struct attempt_news *news)
 {
-    return hand_off_facts(a, needed) | ending_facts(a, needed, news) | acks_facts(a, needed, news) |
-           verify_facts(a, needed);
+    return hand_off_facts(a, needed) | ending_facts(a, needed, news) | acks_facts(a, needed, news);
 }
 
 /* What is heard while AX_WORK is read says more than what is found there. */
@@ -230,7 +228,7 @@ struct attempt *attempt_adopt(struct queue *q, struct task *t, const char *lease
     a->task = *t;
     name(a);
     a->hand_off.epoch_ns = d->work_epoch_ns;
-    a->hand_off.active_ns = a->hand_off.known_ns = loop_now_ns(d->loop);
+    a->hand_off.active_ns = loop_now_ns(d->loop);
     if (!join(a, a->task.group, a->task.ordered, true)) {
         attempt_forget(a);
         return NULL;

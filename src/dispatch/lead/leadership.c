@@ -327,8 +327,8 @@ void leadership_close(struct leadership *l)
 
 void leadership_open(struct leadership *l)
 {
-    l->closed = false;
-    l->known = false;
+    l->closed = l->known = false;
+    l->left_ns = 0; /* it was not given up for an even share */
 }
 
 void leadership_init(struct leadership *l, struct pool *p)

@@ -26,13 +26,6 @@ static void add_metrics(struct pool *p)
     COUNTER(overran, "ax_overran_total",
             "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(naks, "ax_naks_total", "Attempts the worker gave back.");
-    COUNTER(
-        taken_back, "ax_taken_back_total",
-        "Attempts taken back because no worker fetched them: expired, paused, or for too long.");
-    COUNTER(removed, "ax_hand_offs_removed_total",
-            "Hand-offs that somebody deleted from AX_WORK, and that nobody had acked.");
-    COUNTER(unheard, "ax_unheard_ends_total",
-            "Tasks taken for done because their hand-off was gone: no ack was heard.");
     COUNTER(duplicates, "ax_duplicates_dropped_total",
             "Tasks dropped before their start: done before.");
     COUNTER(superseded_acks, "ax_late_acks_total",
@@ -207,7 +200,9 @@ void pool_rest(struct pool *p)
 
 bool pool_has_tasks(const struct pool *p)
 {
-    return p->lead.led && (HASH_CNT(by_id, p->by_id) > 0 || pool_stats_pending(p) > 0);
+    /* A pool that may start holds what waits; of a paused one only the counts are known. */
+    return p->lead.led &&
+           (HASH_CNT(by_id, p->by_id) > 0 || (p->paused && pool_stats_pending(p) > 0));
 }
 
 static void hide_metrics(struct pool *p, bool hidden)

@@ -8,6 +8,7 @@
 #include "bus/consumer_info.h"
 #include "bus/stream_info.h"
 #include "ingress/feed/feeder.h"
+#include "ingress/queue/foreign.h"
 
 #define SAMPLE_BUSY_NS 1000000000LL /* between measurements while answering busy */
 #define SAMPLE_IDLE_MS 5000
@@ -50,6 +51,7 @@ static void on_sample(void *arg, ax_err err, const struct stream_info *info)
     q->p.max_msgs = info->max_msgs;
     q->p.messages = info->messages;
     report(q);
+    foreign_look(q, info);
 }
 
 void queue_sample(struct queue *q)

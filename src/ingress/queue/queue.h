@@ -34,7 +34,8 @@ struct queue {
     uint64_t spill_observed_at_ask;
     struct loop_timer spill_timer, sample_timer;
     struct feeder *due, *spill;
-    struct shares *shares; /* NULL: it was never full for a group */
+    int64_t foreign_due_ns; /* foreign.c, monotonic: not looked at before */
+    struct shares *shares;  /* NULL: it was never full for a group */
     struct queue_fill fill;
     struct pool_shares *pools; /* NULL: nobody asked for room yet */
     struct {

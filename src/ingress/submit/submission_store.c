@@ -5,9 +5,9 @@
 #include "base/text/rfc3339.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
-#include "ingress/submit/refused.h"
 #include "ingress/submit/submission_ask.h"
 #include "task/header.h"
+#include "task/task_dead.h"
 
 /* The place in the queue that was counted for s was used, or was not. */
 static void settle(struct submission *s, bool stored, uint64_t seq)
@@ -203,9 +203,9 @@ void submission_store_dead(struct submission *s)
     natsMsg *msg = NULL;
     if (!submission_ask_reserve(s, reply))
         return;
-    ax_err err = refused_to_msg(&s->task, s->source.msg, reply,
-                                s->reason != NULL ? s->reason : "invalid",
-                                clock_ax_ns(s->ing->clock), wire_max_payload(s->ing->wire), &msg);
+    ax_err err = task_dead_to_msg(&s->task, s->source.msg, reply,
+                                  s->reason != NULL ? s->reason : "invalid",
+                                  clock_ax_ns(s->ing->clock), wire_max_payload(s->ing->wire), &msg);
     if (err == AX_OK && header_set(msg, HDR_EXPECT_SUBJECT_SEQ, "0") != NATS_OK) {
         natsMsg_Destroy(msg);
         msg = NULL;

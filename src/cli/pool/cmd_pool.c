@@ -1,4 +1,4 @@
-/* `ax pool`: adds pools, changes their settings; `ax pool ls` is pool_ls.c. */
+/* `ax pool`: adds pools, changes their settings; `ax pool ls` is pool_ls.c, `rm` pool_rm.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/pool_ls.h"
+#include "cli/pool/pool_ls.h"
+#include "cli/pool/pool_rm.h"
 #include "cli/session.h"
 #include "cli/streams/pool.h"
 #include "cli/streams/stored.h"
@@ -29,7 +30,7 @@ const char cmd_pool_detail[] = "Settings (k=v):\n"
 
 struct pool {
     const struct verb *verb;
-    bool json;
+    bool json, force;
     const char *name;
     /* "rate=50" … */
     int pair_count;
@@ -160,6 +161,11 @@ static int list(natsConnection *nc, const struct pool *pool)
     return pool_ls(nc, pool->json);
 }
 
+static int remove_it(natsConnection *nc, const struct pool *pool)
+{
+    return pool_rm(nc, pool->name, pool->force);
+}
+
 #define WORDS_MAX 64
 
 /* min, max: words, the verb included. */
@@ -169,7 +175,7 @@ static const struct verb {
     int (*run)(natsConnection *nc, const struct pool *pool);
 } verbs[] = {
     {"ls", 1, 1, list},        {"add", 2, WORDS_MAX, add}, {"set", 3, WORDS_MAX, set},
-    {"pause", 2, 2, pause_it}, {"resume", 2, 2, resume},
+    {"pause", 2, 2, pause_it}, {"resume", 2, 2, resume},   {"rm", 2, 2, remove_it},
 };
 
 static int run(natsConnection *nc, void *arg)
@@ -182,7 +188,8 @@ int cmd_pool(struct cli *c)
 {
     struct pool pool = {0};
     const struct flag flags[] = {
-        {"json", FLAG_BOOL, &pool.json, 0, 0, NULL, "ls: print one line of JSON"}};
+        {"json", FLAG_BOOL, &pool.json, 0, 0, NULL, "ls: print one line of JSON"},
+        {"force", FLAG_BOOL, &pool.force, 0, 0, NULL, "rm: also when it has tasks"}};
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, WORDS_MAX);
     if (code >= 0)
         return code;

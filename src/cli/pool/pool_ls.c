@@ -1,4 +1,4 @@
-#include "cli/pool_ls.h"
+#include "cli/pool/pool_ls.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,5 +1,6 @@
-#include "ingress/submit/refused.h"
+#include "task/task_dead.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,11 @@
 #include "base/text/safe_text.h"
 #include "task/header.h"
 #include "task/names.h"
+#include "task/task_stored.h"
 
 /* Reason, time, expected sequence and the frame around them, at their longest. */
 #define OWN_HEADERS_BYTES 1024
+#define MARK_MAX 96
 
 static size_t headers_bytes(natsMsg *msg)
 {
@@ -83,8 +86,9 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
     return s;
 }
 
-ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *reply,
-                      const char *reason, int64_t died_ns, int64_t max_payload_bytes, natsMsg **out)
+ax_err task_dead_to_msg(const struct task *task, natsMsg *submitted, const char *reply,
+                        const char *reason, int64_t died_ns, int64_t max_payload_bytes,
+                        natsMsg **out)
 {
     char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1], died[32], line[512];
     const char *pool = DEFAULT_POOL;
@@ -118,4 +122,61 @@ ax_err refused_to_msg(const struct task *task, natsMsg *submitted, const char *r
         return AX_E_NOMEM;
     }
     return AX_OK;
+}
+
+/* "ax.<stage>.<priority>.<pool>.…" of which as much as is valid is taken over. */
+static void take_names(struct task *t, const char *subject)
+{
+    const char *tokens[4] = {subject};
+    int n = 1;
+    for (const char *at = subject; n < 4 && (at = strchr(at, '.')) != NULL; n++)
+        tokens[n] = ++at;
+    char *const names[] = {NULL, NULL, t->priority, t->pool};
+    for (int i = 2; i < n; i++) {
+        size_t bytes = strcspn(tokens[i], ".");
+        if (name_is_valid_n(tokens[i], bytes))
+            snprintf(names[i], NAME_MAX_CHARS + 1, "%.*s", (int)bytes, tokens[i]);
+    }
+}
+
+/* What it holds; where that is no task, its body under an id of its own. mark: the message id. */
+static ax_err read_source(struct task *t, const struct task_dead_source *from, char mark[MARK_MAX])
+{
+    char place[128];
+    struct problem p;
+    ax_err err = task_stored_read_at(t, from->subject, from->msg, &p);
+    if (err == AX_OK) {
+        snprintf(mark, MARK_MAX, "%s.%" PRId64 ".%u.swept", t->id, t->submitted, t->attempt);
+        return AX_OK;
+    }
+    if (err != AX_E_INVALID)
+        return err;
+    task_init(t);
+    take_names(t, from->subject);
+    int n = snprintf(place, sizeof(place), "%s %" PRIu64 " %" PRId64, from->stream, from->seq,
+                     from->time_ns);
+    name_task_id("", place, (size_t)n, t->id);
+    t->body = natsMsg_GetData(from->msg);
+    t->body_bytes = (size_t)natsMsg_GetDataLength(from->msg);
+    snprintf(mark, MARK_MAX, "%s.swept", t->id);
+    return AX_OK;
+}
+
+ax_err task_dead_of_stored(const struct task_dead_source *from, const char *reply,
+                           const char *reason, int64_t died_ns, int64_t max_payload_bytes,
+                           natsMsg **out)
+{
+    struct task t = {0};
+    char mark[MARK_MAX];
+    *out = NULL;
+    ax_err err = read_source(&t, from, mark);
+    if (err == AX_OK)
+        err = task_dead_to_msg(&t, from->msg, reply, reason, died_ns, max_payload_bytes, out);
+    if (err == AX_OK && header_set(*out, HDR_MSG_ID, mark) != NATS_OK) {
+        natsMsg_Destroy(*out);
+        *out = NULL;
+        err = AX_E_NOMEM;
+    }
+    task_clear(&t);
+    return err;
 }
