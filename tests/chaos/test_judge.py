@@ -252,6 +252,10 @@ class JudgeTest(unittest.TestCase):
         more = bursts + [6.56 + i / 1000 for i in range(5)]
         self.found("starts over rate × time", self.rated(more) + taken)
 
+        # Held up for 0.145 s on the way to the server, and stored with those that come after them: it is for dispatch to
+        # count those that are on their way (tests/unit/dispatch/test_unanswered.c), not for the judge to let them pass.
+        on_their_way = steady + [6.5 + i / 1000 for i in range(5 + 4)]
+        self.found("starts over rate × time", self.rated(on_their_way))
         # What a busy machine held up arrives at once after that.
         held_up = self.rated(steady + [6.45 + i / 1000 for i in range(14)])
         self.found("starts over rate × time", held_up)

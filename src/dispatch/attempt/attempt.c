@@ -335,8 +335,21 @@ void attempt_use_token(struct attempt *a)
     if (!a->hand_off.token)
         return;
     a->hand_off.token = false;
+    unanswered_used(&p->flow.unanswered, &p->flow.bucket, p->flow.answer_ns,
+                    loop_now_ns(p->dispatch->loop));
+    if (p->flow.unanswered.waits)
+        pump_soon(p);
+}
+
+void attempt_return_token(struct attempt *a)
+{
+    struct pool *p = a->pool;
+    if (!a->hand_off.token)
+        return;
+    a->hand_off.token = false;
+    bucket_return(&p->flow.bucket);
     p->flow.unanswered.count--;
-    if (p->flow.unanswered.since_ns != 0)
+    if (p->flow.unanswered.waits)
         pump_soon(p);
 }
 

@@ -176,8 +176,10 @@ void attempt_renew(struct attempt *a);
 void attempt_drop_content(struct attempt *a);
 /* Its hand-off has this sequence; 0: it has none. */
 void attempt_set_work(struct attempt *a, uint64_t work_seq);
-/* Its token is used, or given back: it is not among the unanswered starts any more. */
+/* Its token is used, or given back to the bucket: it is not among the unanswered starts any more.
+ */
 void attempt_use_token(struct attempt *a);
+void attempt_return_token(struct attempt *a);
 /* It does not count as in flight any more. */
 void attempt_uncount(struct attempt *a);
 /* "<id>.<stream>.<seq>.<stored ns><suffix>": the queue message's identity as a Nats-Msg-Id. */

@@ -108,9 +108,7 @@ void hand_off_start(struct attempt *a, struct pull *pull, int64_t now_ns)
 static void return_all(struct attempt *a)
 {
     struct pool *p = a->pool;
-    if (a->hand_off.token)
-        bucket_return(&p->flow.bucket);
-    attempt_use_token(a);
+    attempt_return_token(a);
     groups_return(a);
     demand_give_back(&p->flow.demand, a->hand_off.pull);
     a->hand_off.pull = NULL;

@@ -34,14 +34,16 @@ static bool answers_are_due(struct group *g, int64_t now)
 
 bool groups_may_start(struct group *g)
 {
-    int64_t now = now_ns(g);
-    if (!has_room(g) || answers_are_due(g, now))
+    int64_t now = now_ns(g), wait_ns = 0;
+    if (!has_room(g))
         return false;
-    if (bucket_available(&g->bucket, now) >= 1)
-        return true;
-    loop_timer_start_ns(g->pool->dispatch->loop, &g->timer, bucket_wait_ns(&g->bucket, now),
-                        on_timer, g);
-    return false;
+    if (bucket_available(&g->bucket, now) < 1)
+        wait_ns = bucket_wait_ns(&g->bucket, now);
+    else if (answers_are_due(g, now))
+        wait_ns = unanswered_wait_ns(&g->unanswered, &g->bucket, g->pool->flow.answer_ns);
+    if (wait_ns != 0 && wait_ns != INT64_MAX)
+        loop_timer_start_ns(g->pool->dispatch->loop, &g->timer, wait_ns, on_timer, g);
+    return wait_ns == 0;
 }
 
 static void settle(struct group *g)
@@ -127,6 +129,7 @@ static struct group *get(struct pool *p, const char *name)
      * we began to lead, as the pool's. A group that we have forgotten since had a full bucket, and
      * a bucket fills within the time that has passed. */
     bucket_init(&g->bucket, s->group_rate, s->group_burst, p->lead.since_ns);
+    unanswered_init(&g->unanswered, p->lead.since_ns);
     HASH_ADD_STR(p->groups, name, g);
     return g;
 }
@@ -181,8 +184,10 @@ void groups_leave(struct attempt *a)
 void groups_lead(struct pool *p)
 {
     struct group *g, *next;
-    HASH_ITER(hh, p->groups, g, next)
+    HASH_ITER(hh, p->groups, g, next) {
         bucket_init(&g->bucket, p->settings.group_rate, p->settings.group_burst, p->lead.since_ns);
+        unanswered_init(&g->unanswered, p->lead.since_ns);
+    }
 }
 
 void groups_settings(struct pool *p)
@@ -218,8 +223,8 @@ void groups_use_token(struct attempt *a)
     if (g == NULL || !a->turn.token)
         return;
     a->turn.token = false;
-    g->unanswered.count--;
-    if (g->unanswered.since_ns != 0 && !answers_are_due(g, now_ns(g))) {
+    unanswered_used(&g->unanswered, &g->bucket, g->pool->flow.answer_ns, now_ns(g));
+    if (g->unanswered.waits && !answers_are_due(g, now_ns(g))) {
         settle(g);
         pump_soon(g->pool);
     }
@@ -230,8 +235,9 @@ void groups_return(struct attempt *a)
     struct group *g = a->turn.group;
     if (g == NULL || !a->turn.token)
         return;
+    a->turn.token = false;
     bucket_return(&g->bucket);
-    groups_use_token(a);
+    g->unanswered.count--;
     settle(g);
 }
 

@@ -133,7 +133,7 @@ void pool_lead(struct pool *p)
     p->consumer.told_ns = 0;
     /* empty */
     bucket_init(&p->flow.bucket, p->settings.rate, p->settings.burst, loop_now_ns(d->loop));
-    p->flow.unanswered.since_ns = 0;
+    unanswered_init(&p->flow.unanswered, loop_now_ns(d->loop));
     groups_lead(p);
     adapt_lead(&p->adapt);
     metric_set(p->count.led, 1);

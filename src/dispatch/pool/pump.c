@@ -33,11 +33,6 @@ static void refill(struct pool *p)
     }
 }
 
-static bool answers_are_due(struct pool *p, int64_t now)
-{
-    return unanswered_are_due(&p->flow.unanswered, &p->flow.bucket, p->flow.answer_ns, now);
-}
-
 static bool has_room(struct pool *p)
 {
     return adapt_has_room(&p->adapt, p->flow.inflight, loop_now_ns(p->dispatch->loop)) &&
@@ -58,16 +53,29 @@ static struct attempt *next(struct pool *p, struct pull **pull, int64_t now)
     return NULL;
 }
 
+/* Nanoseconds until there is a token for a start; 0: there is one; INT64_MAX: not before an answer
+ * comes. */
+static int64_t wait_for_token(struct pool *p, int64_t now)
+{
+    struct pool_flow *f = &p->flow;
+    if (bucket_available(&f->bucket, now) < 1) {
+        p->stats.short_of_tokens = true;
+        return bucket_wait_ns(&f->bucket, now);
+    }
+    if (!unanswered_are_due(&f->unanswered, &f->bucket, f->answer_ns, now))
+        return 0;
+    return unanswered_wait_ns(&f->unanswered, &f->bucket, f->answer_ns);
+}
+
 static bool take_token(struct pool *p, int64_t now)
 {
-    if (answers_are_due(p, now))
-        return false;
-    if (!bucket_take(&p->flow.bucket, now)) {
-        p->stats.short_of_tokens = true;
-        loop_timer_start_ns(p->dispatch->loop, &p->flow.timer, bucket_wait_ns(&p->flow.bucket, now),
-                            on_timer, p);
+    int64_t wait_ns = wait_for_token(p, now);
+    if (wait_ns != 0) {
+        if (wait_ns != INT64_MAX)
+            loop_timer_start_ns(p->dispatch->loop, &p->flow.timer, wait_ns, on_timer, p);
         return false;
     }
+    bucket_take(&p->flow.bucket, now);
     p->stats.short_of_tokens = p->stats.held_by_groups = false;
     return true;
 }
@@ -91,14 +99,12 @@ static bool start(struct attempt *a, struct pull *pull, int64_t now)
 static void run(void *arg)
 {
     struct pool *p = arg;
-    struct loop *l = p->dispatch->loop;
     struct pull *pull;
     /* "Not done" counts only when all records are known. */
     if (!p->lead.ready || p->lead.resting || !catch_up_suffices(p))
         return;
-    answers_are_due(p, loop_now_ns(l)); /* tokens may come again, whether there is demand or not */
     while (!p->paused && has_room(p) && pipeline_room(p->dispatch->pipeline) > PIPELINE_SPARE) {
-        int64_t now = loop_now_ns(l);
+        int64_t now = loop_now_ns(p->dispatch->loop);
         struct attempt *a = next(p, &pull, now);
         if (a == NULL || !take_token(p, now) || !start(a, pull, now))
             break;

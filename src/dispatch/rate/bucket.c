@@ -8,7 +8,8 @@
  * are off by less than a hundredth of a token.
  *
  * A token given back (bucket_return) may have been replaced by refill while it was out, so the
- * bound holds for starts counted at the time their token was taken. */
+ * bound holds for starts counted at the time their token was taken. unanswered.h bounds them by the
+ * time when they are stored. */
 
 /* Tokens at now_ns. A time before the last refill counts as the last refill, so no time is counted
  * twice. */
@@ -68,17 +69,6 @@ void bucket_return(struct bucket *b)
 {
     if (b->rate_per_s != 0) {
         b->tokens = fmin(b->burst, b->tokens + 1);
-    }
-}
-
-void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns)
-{
-    if (b->rate_per_s == 0) {
-        return;
-    }
-    settle(b, from_ns);
-    if (to_ns > b->last_ns) {
-        b->last_ns = to_ns;
     }
 }
 

@@ -24,9 +24,6 @@ int64_t bucket_available(struct bucket *b, int64_t now_ns);
 int bucket_take(struct bucket *b, int64_t now_ns);
 /* Gives a token back that was not used (a duplicate was dropped). Never above burst. */
 void bucket_return(struct bucket *b);
-/* No tokens come between from_ns and to_ns, because the tokens taken before are used at to_ns, all
- * at once. The bucket must not have been changed after from_ns. No-op when unlimited. */
-void bucket_hold(struct bucket *b, int64_t from_ns, int64_t to_ns);
 /* Nanoseconds until a token can be taken; 0: now. */
 int64_t bucket_wait_ns(struct bucket *b, int64_t now_ns);
 

@@ -90,21 +90,6 @@ static void a_token_given_back_counts_once(void **state)
     assert_int_equal(bucket_available(&b, S), 3);
 }
 
-static void held_time_adds_nothing(void **state)
-{
-    (void)state;
-    struct bucket b;
-    bucket_init(&b, 10, 30, 0);
-    bucket_hold(&b, S, 3 * S); /* the first second counts */
-    assert_int_equal(bucket_available(&b, 3 * S), 10);
-    assert_int_equal(bucket_available(&b, 4 * S), 20);
-    bucket_hold(&b, 4 * S, 2 * S);
-    assert_int_equal(bucket_available(&b, 5 * S), 30);
-    bucket_init(&b, 0, 1, 0);
-    bucket_hold(&b, S, 3 * S);
-    assert_int_equal(bucket_take(&b, 2 * S), 1);
-}
-
 static void time_going_backwards_is_harmless(void **state)
 {
     (void)state;
@@ -237,7 +222,6 @@ int main(void)
         cmocka_unit_test(rate_zero_is_unlimited),
         cmocka_unit_test(set_keeps_what_was_saved_up),
         cmocka_unit_test(a_token_given_back_counts_once),
-        cmocka_unit_test(held_time_adds_nothing),
         cmocka_unit_test(time_going_backwards_is_harmless),
         cmocka_unit_test(extremes_do_not_overflow),
         cmocka_unit_test(whole_rate_when_always_taking),
