@@ -53,6 +53,8 @@ ax_err stream_info_read(const json_t *answer, struct stream_info *out)
     const json_t *state = json_object_get(answer, "state");
     *out = (struct stream_info){0};
     read_config(json_object_get(answer, "config"), out);
+    /* a server that is alone names only itself there */
+    out->clustered = json_object_get(json_object_get(answer, "cluster"), "name") != NULL;
     out->created_ns = api_time_ns(answer, "created");
     out->ts_ns = api_time_ns(answer, "ts");
     out->first_ns = api_time_ns(state, "first_ts");

@@ -26,6 +26,7 @@ struct stream_info {
     const char *subject; /* the first of its subjects; NULL: none */
     size_t subject_count;
     int replicas;
+    bool clustered;     /* its servers are a cluster */
     int64_t created_ns; /* tells a stream from another of the same name; 0: not told */
     int64_t ts_ns;      /* the server's time of the answer; 0: not told */
     int64_t first_ns;   /* when the first message was stored; 0: there is none */

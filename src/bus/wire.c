@@ -25,6 +25,7 @@ struct wire {
     struct loop_source source;
     int fd;                 /* -1: none */
     atomic_bool want_write; /* nats.c has something in its buffer */
+    atomic_uint_fast64_t connections;
 };
 
 /* ---- the socket of nats.c, in the loop's epoll ---- */
@@ -46,6 +47,7 @@ static natsStatus on_attach(void **user_data, void *wire, natsConnection *nc, na
         w->nc = nc;
         *user_data = w;
     }
+    atomic_fetch_add(&w->connections, 1);
     w->fd = fd; /* nats.c has closed a former one, which took that out of epoll */
     w->source.watched = 0;
     atomic_store(&w->want_write, false);
@@ -229,6 +231,11 @@ ax_err wire_request(struct wire *w, const char *subject, const char *reply, cons
 bool wire_is_away(const struct wire *w)
 {
     return natsConnection_IsReconnecting(w->nc);
+}
+
+uint64_t wire_connections(const struct wire *w)
+{
+    return atomic_load(&((struct wire *)(uintptr_t)w)->connections);
 }
 
 bool wire_is_flushed(const struct wire *w)

@@ -3,7 +3,8 @@
  * this header, know a `struct wire` only. wire.c makes one of nats.c; a simulated one can be linked
  * in its place together with the loop (loop.h), and everything above stays the same objects.
  *
- * Any thread: what publishes, wire_is_away, wire_is_flushed, wire_max_payload. All else with the
+ * Any thread: what publishes, wire_is_away, wire_connections, wire_is_flushed, wire_max_payload.
+ * All else with the
  * loop's lock held (loop.h), as are the handlers, which run on the loop's thread. */
 #ifndef AX_BUS_WIRE_H
 #define AX_BUS_WIRE_H
@@ -75,6 +76,9 @@ ax_err wire_request(struct wire *w, const char *subject, const char *reply, cons
 
 /* The connection is lost and not yet made again. */
 bool wire_is_away(const struct wire *w);
+/* How often the connection has been made: while it stays the same, nothing that the server sent on
+ * a subscription was missed. Counted before anything comes on a new one. */
+uint64_t wire_connections(const struct wire *w);
 /* Everything published has been written to the socket. */
 bool wire_is_flushed(const struct wire *w);
 /* The server's bound on headers and body of a message, in bytes. */

@@ -34,7 +34,9 @@ struct dispatch {
     struct assignment assignment;
     uint64_t random; /* state of the jitter's generator */
     struct priorities priorities;
-    int64_t work_epoch_ns; /* creation time of AX_WORK as last read; 0: not known */
+    int64_t work_epoch_ns;  /* creation time of AX_WORK as last read; 0: not known */
+    bool clustered;         /* servers of a cluster have AX_WORK, as last read */
+    uint64_t acks_heard_on; /* the connection on which one was heard last (wire_connections) */
     struct provisioner *provisioner;
     struct pool_table table;
     struct loop_timer tick;

@@ -40,6 +40,7 @@ static void on_ack(void *arg, natsMsg *msg)
     struct pull_request r;
     if (ack_parse_subject(natsMsg_GetSubject(msg), &s) && strcmp(s.stream, STREAM_WORK) == 0) {
         ack_parse_payload(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &a);
+        d->acks_heard_on = wire_connections(d->wire);
         struct pool *p = dispatch_pool(d, s.consumer);
         if (p != NULL) {
             acks_on_ack(p, &s, &a);

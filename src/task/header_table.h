@@ -62,6 +62,7 @@ enum header_form {
     OWN(PRIORITY, priority, NAME, FOR_PEOPLE, NOWHERE)        \
     OWN(ATTEMPT, attempt, UINT32, EVERYWHERE, FOR_PEOPLE)     \
     OWN(TIMEOUTS, timeouts, UINT32, EVERYWHERE, NOWHERE)      \
+    OWN(GIVEN_BACK, given_back, UINT32, EVERYWHERE, NOWHERE)  \
     OWN(SUBMITTED, submitted, INT64, EVERYWHERE, NOWHERE)     \
     OWN(RETRIED, retried, UINT64, EVERYWHERE, NOWHERE)
 

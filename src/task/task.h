@@ -49,14 +49,15 @@ struct task {
     const char *group; /* tasks of a group share limits and turns; NULL: none */
     /* one at a time with the other ordered tasks of its group, in order of acceptance */
     bool ordered;
-    uint32_t attempt;   /* 1… */
-    uint32_t timeouts;  /* earlier attempts that ended in silence */
-    int32_t max_retry;  /* retries after the first attempt; -1: not given (the pool's default) */
-    int64_t backoff_ms; /* base; 0: not given (the pool's default) */
-    int64_t timeout_ms; /* limit of a whole attempt; 0: none */
-    int64_t submitted;  /* HLC stamp (clock_stamp), 0: not known */
-    uint64_t retried;   /* sequence of the dead letter that it was brought back from; 0: none */
-    int64_t expires_ns; /* AX time; 0: none */
+    uint32_t attempt;    /* 1… */
+    uint32_t timeouts;   /* earlier attempts that ended in silence */
+    uint32_t given_back; /* earlier attempts that no worker has had: they are not its failures */
+    int32_t max_retry;   /* retries after the first attempt; -1: not given (the pool's default) */
+    int64_t backoff_ms;  /* base; 0: not given (the pool's default) */
+    int64_t timeout_ms;  /* limit of a whole attempt; 0: none */
+    int64_t submitted;   /* HLC stamp (clock_stamp), 0: not known */
+    uint64_t retried;    /* sequence of the dead letter that it was brought back from; 0: none */
+    int64_t expires_ns;  /* AX time; 0: none */
     /* submit only: Ax-Expires given as a duration from now; the caller, who has the clock, turns it
      * into expires_ns; 0: none */
     int64_t expires_in_ms;

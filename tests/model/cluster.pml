@@ -23,4 +23,7 @@
 #define keeps_sending false
 #define believe_forged false
 #define gone_is_done false
+#define take_back_alone false
+#define silence_is_done false
+#define clustered true
 #include "task.inc"

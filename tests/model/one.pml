@@ -6,9 +6,13 @@
  * holds: recreated RECREATIONS=1 UNHEARD=1 NAKS=1
  * holds: servers-restart RESTARTS=1 UNHEARD=1 NAKS=1
  * holds: forged FORGED=2 NAKS=1
+ * holds: recalled RECALLS=1 DEATHS=1 UNHEARD=1
+ * holds: removed REMOVALS=1 DEATHS=1
  * long: more DEATHS=1 UNHEARD=1 NAKS=1 WORKER_DEATHS=1 TERMS=1
  * long: more-unanswered UNANSWERED=2 UNSENT=1 NAKS=1 TERMS=1 UNHEARD=1 WORKER_DEATHS=1 DEATHS=1
  * long: more-restarts DEATHS=1 UNHEARD=1 RESTARTS=1 NAKS=1
+ * long: more-recalled RECALLS=2 DEATHS=1 UNHEARD=1 NAKS=1 UNANSWERED=1
+ * long: more-removed REMOVALS=1 DEATHS=1 UNHEARD=1 NAKS=1 RESTARTS=1
  * long: absent DEATHS=1 NAKS=1 ABSENCES=1 UNHEARD=1
  * fails: remove-first "DONE WITHOUT AN EFFECT" DEATHS=1
  * fails: no-write-id "TWO DEAD LETTERS" UNANSWERED=1
@@ -23,6 +27,8 @@
  * fails: no-read-done "RAN AGAIN AFTER AN ACK" FEEDER_DEATHS=1 DEATHS=1 NAKS=1
  * fails: believe-forged "DONE WITHOUT AN EFFECT" FORGED=1
  * fails: gone-is-done "DONE WITHOUT AN EFFECT" FORGED=1
+ * fails: take-back-alone "DONE WITHOUT AN EFFECT" RECALLS=1 DEATHS=1
+ * fails: silence-is-done "DONE WITHOUT AN EFFECT" REMOVALS=1
  * fails: no-look-at-stale "STUCK" UNANSWERED=1 NAKS=1
  */
 #define feeder_drops (V == 1)
@@ -40,6 +46,9 @@
 #define no_read_done (V == 13)
 #define believe_forged (V == 14)
 #define gone_is_done (V == 15)
+#define take_back_alone (V == 16)
+#define silence_is_done (V == 17)
+#define clustered false
 #define no_abandon false
 #define keeps_sending false
 #include "task.inc"

@@ -3,6 +3,8 @@
  *
  * holds: takeover TAKEOVERS=1
  * holds: servers-restart TAKEOVERS=1 RESTARTS=1
+ * long: recalled TAKEOVERS=1 RECALLS=1
+ * long: removed TAKEOVERS=1 REMOVALS=1
  * long: more-restarts TAKEOVERS=1 RESTARTS=1 NAKS=1
  * long: believers TAKEOVERS=1 BELIEVE=1 NAKS=1
  * long: more TAKEOVERS=1 NAKS=1 UNHEARD=1
@@ -32,4 +34,7 @@
 #define keeps_sending (V == 5)
 #define believe_forged false
 #define gone_is_done false
+#define take_back_alone false
+#define silence_is_done false
+#define clustered false
 #include "task.inc"

@@ -132,6 +132,22 @@ async def undelivered(rig, point):
     await rig.work()
 
 
+async def unfetched(rig, point):
+    """A hand-off whose worker is gone is taken back: it has expired, or has lain there for too long."""
+    ax = rig.ax
+    await rig.arm(ax.dispatch, point)
+    expires = point == "look.expired"
+    key = await rig.submit(headers={"Ax-Expires": "1s"} if expires else None)
+    request = json.dumps({"batch": 1, "expires": int(5e9)}).encode()
+    await ax.nc.publish("$JS.API.CONSUMER.MSG.NEXT.AX_WORK.email", request, reply="_INBOX.nobody.there")
+    await rig.dies(ax.dispatch)
+    await rig.revive(ax.dispatch)
+    if expires:
+        rig.ended[key] = "dead"
+        await eventually(lambda: ax.last("AX_DEAD", f"ax.dead.email.{rig.tasks[key][0]}"), 15, "a dead letter")
+    await rig.work()
+
+
 async def recreated(rig, point):
     """AX_WORK is deleted under a task at work: the one case in which an attempt runs again although its worker lives."""
     ax = rig.ax
@@ -317,6 +333,7 @@ SCENARIOS = {
     "ending.ack.before": nakked, "ending.ack.after": nakked, "ending.remove.before": nakked, "ending.remove.after": nakked,
     "ending.revoke.before": silent, "ending.revoke.after": silent, "look.timed-out": silent,
     "look.finished": ends_unheard, "look.terminated": terminated_unheard, "look.ended-elsewhere": ended_elsewhere,
+    "look.expired": unfetched, "look.taken-back": unfetched,
     "look.waits": undelivered, "look.recreated": recreated, "lose.nak.before": recreated, "lose.nak.after": recreated,
     "adopt.renew.before": adopted, "adopt.renew.after": adopted, "adopt.end": adopted,
     "adopt.give-back.before": held_by_dead, "adopt.give-back.after": held_by_dead,

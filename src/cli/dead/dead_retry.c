@@ -21,7 +21,7 @@ static ax_err build(struct task *t, const struct stored *letter, natsMsg **out)
     char subject[SUBJECT_MAX_CHARS];
     t->retried = letter->seq;
     t->attempt = 1;
-    t->timeouts = 0;
+    t->timeouts = t->given_back = 0;
     /* Its time to start has passed already; whoever asks for it again means it. */
     if (t->expires_ns != 0 && t->expires_ns < clock_host_ns())
         t->expires_ns = 0;

@@ -13,6 +13,7 @@
 #include "dispatch/attempt/attempt_actions.h"
 #include "dispatch/attempt/ending.h"
 #include "dispatch/attempt/hand_off.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/pool/pool.h"
@@ -26,7 +27,8 @@
 
 static unsigned facts_of(const struct attempt *a, unsigned needed, const struct attempt_news *news)
 {
-    return hand_off_facts(a, needed) | ending_facts(a, needed, news) | acks_facts(a, needed, news);
+    return hand_off_facts(a, needed) | ending_facts(a, needed, news) | acks_facts(a, needed, news) |
+           verify_facts(a, needed);
 }
 
 /* What is heard while AX_WORK is read says more than what is found there. */
@@ -228,7 +230,7 @@ struct attempt *attempt_adopt(struct queue *q, struct task *t, const char *lease
     a->task = *t;
     name(a);
     a->hand_off.epoch_ns = d->work_epoch_ns;
-    a->hand_off.active_ns = loop_now_ns(d->loop);
+    a->hand_off.active_ns = a->hand_off.known_ns = loop_now_ns(d->loop);
     if (!join(a, a->task.group, a->task.ordered, true)) {
         attempt_forget(a);
         return NULL;

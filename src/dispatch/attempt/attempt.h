@@ -32,7 +32,8 @@ struct queue;
 struct record;
 struct stream_info;
 
-enum attempt_end { END_DONE, END_FAILED, END_TIMED_OUT, END_BURIED, END_CANCELLED };
+/* END_GIVEN_BACK: no worker has had it, and another attempt follows. */
+enum attempt_end { END_DONE, END_FAILED, END_TIMED_OUT, END_GIVEN_BACK, END_BURIED, END_CANCELLED };
 
 /* The queue message's lease: its pending state at the server. attempt.c. */
 struct attempt_lease {
@@ -47,16 +48,21 @@ struct attempt_hand_off {
     uint64_t seq;              /* sequence in AX_WORK = fencing token; 0: none yet */
     int64_t epoch_ns;          /* creation time of the AX_WORK it was handed off to */
     struct hand_off_time time; /* when it was stored: acks are held against it */
-    bool doubted;              /* an ack of it was heard that is not the worker's */
-    int64_t doubted_ns;        /* monotonic: when AX_WORK was last read because of that */
-    int64_t at_ns;             /* monotonic: hand-off, as far as it is known; 0: it is not */
-    int64_t heard_ns;          /* monotonic: the worker's last in-progress; 0: none was heard */
-    int64_t silence_ns;        /* the longest time so far without a word from it */
-    int64_t active_ns;         /* monotonic: hand-off, adoption or the worker's last in-progress */
-    struct pull *pull;         /* whom it was handed to; NULL: adopted, or not handed off */
-    bool token;       /* holds a token of the pool's bucket, to be given back unless it starts */
-    int64_t token_ns; /* monotonic: when that was taken */
-    bool counted;     /* counts as in flight in the pool */
+    uint64_t hearing;   /* verify_hearing when it was sent; 0: not by us, or more than once */
+    bool removed;       /* it is gone from AX_WORK, and nobody has acked it */
+    bool unfetched;     /* nobody fetched it, and it is being taken back */
+    bool polled;        /* handed to one that polls, and need not be there all the time */
+    bool doubted;       /* an ack of it was heard that is not the worker's */
+    int64_t doubted_ns; /* monotonic: when AX_WORK was last read because of that */
+    int64_t at_ns;      /* monotonic: hand-off, as far as it is known; 0: it is not */
+    int64_t heard_ns;   /* monotonic: the worker's last in-progress; 0: none was heard */
+    int64_t silence_ns; /* the longest time so far without a word from it */
+    int64_t active_ns;  /* monotonic: hand-off, adoption or the worker's last in-progress */
+    int64_t known_ns;   /* monotonic: hand-off or adoption: it lies in AX_WORK since then */
+    struct pull *pull;  /* whom it was handed to; NULL: adopted, or not handed off */
+    bool token;         /* holds a token of the pool's bucket, to be given back unless it starts */
+    int64_t token_ns;   /* monotonic: when that was taken */
+    bool counted;       /* counts as in flight in the pool */
     struct loop_timer limit; /* Ax-Timeout: end of the whole attempt, in-progress or not */
 };
 
@@ -107,7 +113,7 @@ struct attempt {
      * it waits when there are too many to keep them all (queue_stage) */
     natsMsg *msg;
     size_t bytes;     /* of memory that msg takes, about */
-    struct task task; /* while msg is there; id, priority, pool, attempt, timeouts always */
+    struct task task; /* while msg is there; id, priority, pool, numbers and times always */
     struct attempt_lease lease;
     struct attempt_hand_off hand_off;
     struct attempt_turn turn;

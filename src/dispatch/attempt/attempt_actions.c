@@ -87,6 +87,8 @@ attempt_action_fn *const attempt_actions[ATTEMPT_ACTION_COUNT] = {
     DOES(READ_QUEUE, verify_read_queue),
     DOES(READ_TERMINATION, verify_read_termination),
     DOES(LOSE, verify_lose),
+    DOES(SAY_REMOVED, verify_say_removed),
+    DOES(SAY_UNHEARD, verify_say_unheard),
     DOES(DECIDE, ending_decide),
     DOES(RECORD, ending_record),
     DOES(WRITE_RETRY, ending_write_retry),

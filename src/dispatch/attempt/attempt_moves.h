@@ -53,53 +53,55 @@
     X(GONE, "forgotten")
 
 /* name, what happened */
-#define ATTEMPT_EVENTS(X)                                                      \
-    X(STEP, "(at once)")                                                       \
-    X(DELIVERED, "the queue sent a task")                                      \
-    X(MALFORMED, "the queue sent a message that is no task")                   \
-    X(ADOPTED, "found in AX_WORK")                                             \
-    X(TURN, "its turn: there is demand and a token")                           \
-    X(GIVEN_UP, "the pool is being given up")                                  \
-    X(REDELIVERED, "its queue message was redelivered")                        \
-    X(REPLACED, "another message has its sequence, or replaces what was lost") \
-    X(OVERDUE, "its lease has expired and did not come back")                  \
-    X(ACK, "ack heard")                                                        \
-    X(NAK, "nak heard")                                                        \
-    X(TERM, "term heard")                                                      \
-    X(PROGRESS, "in-progress heard")                                           \
-    X(MISFIT, "an ack heard that does not fit the hand-off")                   \
-    X(HEARD_MEANWHILE, "an answer, but an ack was heard before it")            \
-    X(OVERRAN, "it has run longer than its timeout")                           \
-    X(MAX_DELIVERIES, "the server gave up on the hand-off")                    \
-    X(WORK_RECREATED, "AX_WORK was recreated")                                 \
-    X(CANCEL, "somebody cancels it")                                           \
-    X(NO_ANSWER, "no usable answer, or it could not be asked")                 \
-    X(DEAD_NONE, "no dead letter that concerns it")                            \
-    X(DEAD_OWN, "the dead letter of this very attempt")                        \
-    X(DEAD_KEY, "a dead letter of its key")                                    \
-    X(DEAD_RETURNING, "a dead letter that is just being retried by hand")      \
-    X(CAUGHT_UP, "all records are known")                                      \
-    X(RECORD_NONE, "no record")                                                \
-    X(RECORD_FREE, "a record that leaves the key free")                        \
-    X(RECORD_DONE, "recorded as done")                                         \
-    X(CONTENT, "the content was read")                                         \
-    X(QUEUE_THERE, "the queue message is stored")                              \
-    X(QUEUE_GONE, "the queue message is gone")                                 \
-    X(STORED, "stored")                                                        \
-    X(DUPLICATE, "stored before")                                              \
-    X(TOO_LARGE, "larger than the server takes")                               \
-    X(PLACE_TAKEN, "another message has its subject")                          \
-    X(PLACE_LEADS_ON, "that message leads on just as well")                    \
-    X(PLACE_RECURRING, "that message is a recurring task")                     \
-    X(HAND_OFF_THERE, "the hand-off is in AX_WORK")                            \
-    X(HAND_OFF_GONE, "the hand-off is not in AX_WORK")                         \
-    X(STILL_WAITS, "not delivered yet, or its ack wait is not over")           \
-    X(SILENT, "delivered, and its ack wait is over")                           \
-    X(SAME_STREAM, "AX_WORK is the one it was handed off to")                  \
-    X(OTHER_STREAM, "AX_WORK is another one")                                  \
-    X(TERMINATED, "the worker terminated it")                                  \
-    X(FINISHED, "the worker did not terminate it")                             \
-    X(RECORDED, "its record is stored")                                        \
+#define ATTEMPT_EVENTS(X)                                                            \
+    X(STEP, "(at once)")                                                             \
+    X(DELIVERED, "the queue sent a task")                                            \
+    X(MALFORMED, "the queue sent a message that is no task")                         \
+    X(ADOPTED, "found in AX_WORK")                                                   \
+    X(TURN, "its turn: there is demand and a token")                                 \
+    X(GIVEN_UP, "the pool is being given up")                                        \
+    X(REDELIVERED, "its queue message was redelivered")                              \
+    X(REPLACED, "another message has its sequence, or replaces what was lost")       \
+    X(OVERDUE, "its lease has expired and did not come back")                        \
+    X(UNFETCHED, "nobody seems to fetch it, and it should not lie there any longer") \
+    X(ACK, "ack heard")                                                              \
+    X(NAK, "nak heard")                                                              \
+    X(TERM, "term heard")                                                            \
+    X(PROGRESS, "in-progress heard")                                                 \
+    X(MISFIT, "an ack heard that does not fit the hand-off")                         \
+    X(HEARD_MEANWHILE, "an answer, but an ack was heard before it")                  \
+    X(OVERRAN, "it has run longer than its timeout")                                 \
+    X(MAX_DELIVERIES, "the server gave up on the hand-off")                          \
+    X(WORK_RECREATED, "AX_WORK was recreated")                                       \
+    X(CANCEL, "somebody cancels it")                                                 \
+    X(NO_ANSWER, "no usable answer, or it could not be asked")                       \
+    X(DEAD_NONE, "no dead letter that concerns it")                                  \
+    X(DEAD_OWN, "the dead letter of this very attempt")                              \
+    X(DEAD_KEY, "a dead letter of its key")                                          \
+    X(DEAD_RETURNING, "a dead letter that is just being retried by hand")            \
+    X(CAUGHT_UP, "all records are known")                                            \
+    X(RECORD_NONE, "no record")                                                      \
+    X(RECORD_FREE, "a record that leaves the key free")                              \
+    X(RECORD_DONE, "recorded as done")                                               \
+    X(CONTENT, "the content was read")                                               \
+    X(QUEUE_THERE, "the queue message is stored")                                    \
+    X(QUEUE_GONE, "the queue message is gone")                                       \
+    X(STORED, "stored")                                                              \
+    X(DUPLICATE, "stored before")                                                    \
+    X(TOO_LARGE, "larger than the server takes")                                     \
+    X(PLACE_TAKEN, "another message has its subject")                                \
+    X(PLACE_LEADS_ON, "that message leads on just as well")                          \
+    X(PLACE_RECURRING, "that message is a recurring task")                           \
+    X(HAND_OFF_THERE, "the hand-off is in AX_WORK")                                  \
+    X(HAND_OFF_GONE, "the hand-off is not in AX_WORK")                               \
+    X(STILL_WAITS, "not delivered yet, or its ack wait is not over")                 \
+    X(SILENT, "delivered, and its ack wait is over")                                 \
+    X(NOT_FETCHED, "not delivered, and expired, paused, lease is up, or deleted")    \
+    X(SAME_STREAM, "AX_WORK is the one it was handed off to")                        \
+    X(OTHER_STREAM, "AX_WORK is another one")                                        \
+    X(TERMINATED, "the worker terminated it")                                        \
+    X(FINISHED, "the worker did not terminate it")                                   \
+    X(RECORDED, "its record is stored")                                              \
     X(RELEASED, "its queue message is acked")
 
 /* name, what holds */
@@ -114,6 +116,7 @@
     X(RETRY, "attempt 2 or later")                                               \
     X(HANDED_OFF, "it has a hand-off")                                           \
     X(DOUBTED, "acks were heard that do not fit its hand-off")                   \
+    X(UNHEARD, "no ack of it was heard, and every one would have been")          \
     X(DECIDED, "its end is decided")                                             \
     X(DONE, "its end is: done")                                                  \
     X(TIMED_OUT, "its end is: timed out")                                        \
@@ -147,6 +150,8 @@
     X(READ_QUEUE, "read the queue stream")                                                 \
     X(READ_TERMINATION, "read AX_EVENTS")                                                  \
     X(LOSE, "forget the hand-off; nak the queue message")                                  \
+    X(SAY_REMOVED, "say that somebody has deleted the hand-off")                           \
+    X(SAY_UNHEARD, "say that no ack was heard")                                            \
     X(DECIDE, "keep how it ends, and why")                                                 \
     X(RECORD, "write its record")                                                          \
     X(WRITE_RETRY, "write the next attempt to AX_LATER under this one's identity")         \

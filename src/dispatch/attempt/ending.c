@@ -28,16 +28,23 @@ static void no_answer(struct attempt *a, const char *why)
 
 /* ---- facts ---- */
 
-/* A time-out is the worker's death, not the task's failure: it has a limit of its own. */
+/* This attempt included, if it failed. */
+static int64_t failures(const struct task *t)
+{
+    return (int64_t)t->attempt - t->timeouts - t->given_back;
+}
+
+/* A time-out is the worker's death, not the task's failure: it has a limit of its own. What no
+ * worker has had has not failed at all. */
 static bool had_enough(const struct attempt *a, const struct task *t)
 {
     const struct settings *s = &a->pool->settings;
-    if (a->end.kind == END_BURIED)
-        return true;
+    if (a->end.kind == END_BURIED || a->end.kind == END_GIVEN_BACK)
+        return a->end.kind == END_BURIED;
     if (a->end.kind == END_TIMED_OUT)
         return t->timeouts + 1 > s->max_timeouts;
     int64_t max_retry = t->max_retry >= 0 ? t->max_retry : s->max_retry;
-    return (int64_t)t->attempt - t->timeouts > max_retry;
+    return failures(t) > max_retry;
 }
 
 static const struct task *content(const struct attempt *a, const struct attempt_news *news)
@@ -211,7 +218,8 @@ static int64_t delay_of_retry(const struct attempt *a, const struct task *t)
     if (a->end.delay_ms >= 0)
         return a->end.delay_ms;
     int64_t base_ms = t->backoff_ms > 0 ? t->backoff_ms : s->backoff_ms;
-    return backoff_ms(t->attempt, base_ms, s->backoff_cap_ms, dispatch_random(a->pool->dispatch));
+    uint32_t had = t->attempt > t->given_back ? t->attempt - t->given_back : 1;
+    return backoff_ms(had, base_ms, s->backoff_cap_ms, dispatch_random(a->pool->dispatch));
 }
 
 void ending_write_retry(struct attempt *a, const struct attempt_news *news)
@@ -223,6 +231,7 @@ void ending_write_retry(struct attempt *a, const struct attempt_news *news)
     int64_t due_ns = saturate_add(clock_ax_ns(&d->clock),
                                   saturate_mul(delay_of_retry(a, &next), 1000000));
     next.timeouts += a->end.kind == END_TIMED_OUT;
+    next.given_back += a->end.kind == END_GIVEN_BACK;
     next.attempt++;
     name_subject(subject, "later", next.priority, next.pool, next.id);
     name_subject(target, "due", next.priority, next.pool, next.id);
@@ -243,8 +252,7 @@ static void why_dead(const struct attempt *a, const struct task *t, char *why, s
     } else if (a->end.kind == END_TIMED_OUT) {
         snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, a->end.reason);
     } else {
-        snprintf(why, cap, "failed %" PRId64 " times, last: %s", (int64_t)t->attempt - t->timeouts,
-                 a->end.reason);
+        snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures(t), a->end.reason);
     }
 }
 
@@ -301,7 +309,7 @@ void ending_count_next(struct attempt *a, const struct attempt_news *news)
     if (news->known)
         return;
     if (a->end.next_attempt)
-        metric_add(a->pool->count.retried, 1);
+        metric_add(a->pool->count.retried, a->end.kind != END_GIVEN_BACK);
     else
         pool_stats_dead(a);
 }
@@ -355,6 +363,8 @@ void ending_remove_hand_off(struct attempt *a, const struct attempt_news *news)
     int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}",
                      a->hand_off.seq);
     bool swept = !a->end.decided;
+    if (a->hand_off.unfetched)
+        demand_withdrawn(&a->pool->flow.demand);
     FAULT_IF(!swept, "ending.remove.before");
     FAULT_IF(swept, "sweep.remove.before");
     pipeline_request(a->pool->dispatch->pipeline, "$JS.API.STREAM.MSG.DELETE." STREAM_WORK, body,

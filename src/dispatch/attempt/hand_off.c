@@ -13,6 +13,7 @@
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 #include "dispatch/pool/pump.h"
@@ -31,7 +32,7 @@
 
 /* ---- facts ---- */
 
-static bool is_expired(const struct attempt *a)
+bool hand_off_is_expired(const struct attempt *a)
 {
     struct clock *clock = &a->pool->dispatch->clock;
     return a->task.expires_ns != 0 && clock_is_set(clock) &&
@@ -74,7 +75,7 @@ unsigned hand_off_facts(const struct attempt *a, unsigned needed)
 #define FACT(name, holds)                             \
     if ((needed & ATTEMPT_IS_##name) != 0 && (holds)) \
         facts |= ATTEMPT_IS_##name;
-    FACT(EXPIRED, is_expired(a))
+    FACT(EXPIRED, hand_off_is_expired(a))
     FACT(REPEATED, a->task.attempt > 1 || a->lease.redelivered)
     FACT(FROM_BEFORE, is_from_before(a))
     FACT(HEARD, may_have_ended(a))
@@ -93,6 +94,7 @@ void hand_off_start(struct attempt *a, struct pull *pull, int64_t now_ns)
 {
     struct pool *p = a->pool;
     a->hand_off.pull = pull;
+    a->hand_off.polled = pull->polls;
     a->hand_off.token = true;
     a->hand_off.token_ns = now_ns;
     p->flow.unanswered.count++;
@@ -308,6 +310,7 @@ void hand_off_publish(struct attempt *a, const struct attempt_news *news)
     }
     natsMsg *msg = build(a, news->task != NULL ? news->task : &a->task, reply);
     a->hand_off.time = hand_off_time_sent(&a->pool->dispatch->clock);
+    a->hand_off.hearing = verify_hearing(a->pool);
     FAULT("hand-off.publish.before");
     ax_err err = attempt_ask_publish(a, reply, msg, on_puback);
     if (err == AX_E_TOO_LONG) {
@@ -327,7 +330,7 @@ static void note_hand_off(struct attempt *a, uint64_t seq)
     attempt_use_token(a);
     groups_use_token(a);
     a->hand_off.epoch_ns = d->work_epoch_ns;
-    a->hand_off.active_ns = loop_now_ns(d->loop);
+    a->hand_off.active_ns = a->hand_off.known_ns = loop_now_ns(d->loop);
     attempt_set_work(a, seq);
     a->hand_off.time.answered_ns = a->hand_off.active_ns;
     acks_on_hand_off(a);
@@ -351,6 +354,7 @@ void hand_off_begin_again(struct attempt *a, const struct attempt_news *news)
 {
     struct pool *p = a->pool;
     a->hand_off.time = hand_off_time_since(&p->dispatch->clock, a->stored_ns);
+    a->hand_off.hearing = 0;
     note_hand_off(a, news->seq);
     demand_give_back(&p->flow.demand, a->hand_off.pull);
     a->hand_off.pull = NULL;

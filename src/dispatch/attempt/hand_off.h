@@ -27,6 +27,8 @@ void hand_off_limit_again(struct attempt *a, const struct attempt_news *news);
 void hand_off_start(struct attempt *a, struct pull *pull, int64_t now_ns);
 /* It has run for ran_ms: starts the clock of its Ax-Timeout, if it has one. */
 void hand_off_limit(struct attempt *a, int64_t ran_ms);
+/* Its expiry has passed. */
+bool hand_off_is_expired(const struct attempt *a);
 /* found (NULL: none) is the dead letter of this very attempt. */
 bool hand_off_is_own_dead_letter(const struct attempt *a, const struct stored_msg *found);
 /* ax.revoke.<pool>.<id>: tells a worker that listens that attempts with a token below fence are

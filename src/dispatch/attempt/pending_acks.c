@@ -49,13 +49,19 @@ static struct pending_ack *reuse(struct pending_ack *first)
 static struct pending_ack *place(struct pending_acks *p, const struct heard_ack *ack)
 {
     struct pending_ack *first = of_seq(p, ack->work_seq);
-    if (length(first) >= PENDING_ACKS_OF_ONE_MAX)
+    if (length(first) >= PENDING_ACKS_OF_ONE_MAX) {
+        p->lost++;
         return reuse(first);
-    while (p->count >= PENDING_ACKS_MAX && p->by_seq != first)
+    }
+    while (p->count >= PENDING_ACKS_MAX && p->by_seq != first) {
+        p->lost++;
         drop_list(p, p->by_seq);
+    }
     struct pending_ack *e = calloc(1, sizeof(*e));
-    if (e == NULL)
+    if (e == NULL) {
+        p->lost++;
         return NULL;
+    }
     e->work_seq = ack->work_seq;
     p->count++;
     bool alone = first == NULL;

@@ -35,6 +35,7 @@ struct pending_ack {
 struct pending_acks {
     struct pending_ack *by_seq;
     unsigned count; /* of all acks */
+    uint64_t lost;  /* that could not be kept, or made room for others: counted */
 };
 
 /* Keeps a copy, in place of one of the same sequence and time, whose heard_ns stays. The oldest

@@ -1,5 +1,6 @@
 #include "dispatch/attempt/verify.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -8,6 +9,7 @@
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"
 #include "dispatch/attempt/attempt_ask.h"
+#include "dispatch/attempt/hand_off.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/pool/pool.h"
 
@@ -44,6 +46,32 @@ void verify_read_hand_off(struct attempt *a, const struct attempt_news *news)
 
 /* ---- there: waiting, running, or timed out? ---- */
 
+bool verify_wants_back(const struct attempt *a)
+{
+    const struct pool *p = a->pool;
+    if (a->hand_off.heard_ns != 0)
+        return false; /* a worker has it, whatever a consumer says that was made anew */
+    return hand_off_is_expired(a) || p->paused ||
+           (!a->hand_off.polled &&
+            loop_now_ns(p->dispatch->loop) - a->hand_off.known_ns >= p->consumer.ack_wait_ns);
+}
+
+static void take_back(struct attempt *a)
+{
+    bool expired = hand_off_is_expired(a);
+    a->hand_off.unfetched = true;
+    FAULT_IF(expired, "look.expired");
+    FAULT_IF(!expired, "look.taken-back");
+    log_debug("nobody fetched it, taken back", "task=%s pool=%s expired=%d", a->task.id,
+              a->pool->name, expired);
+    attempt_on(a, ATTEMPT_ON_NOT_FETCHED,
+               &(struct attempt_news){.end = expired ? END_BURIED : END_GIVEN_BACK,
+                                      .dead = DEAD_EXPIRED,
+                                      .reason = expired ? "expired" : "nobody fetched it",
+                                      .delay_ms = 0,
+                                      .count = a->pool->count.taken_back});
+}
+
 static void on_consumer(struct attempt *a, ax_err err, const struct consumer_info *info)
 {
     struct pool *p = a->pool;
@@ -52,8 +80,13 @@ static void on_consumer(struct attempt *a, ax_err err, const struct consumer_inf
         return;
     }
     p->consumer.ack_wait_ns = info->ack_wait_ns;
+    bool delivered = info->delivered_stream_seq >= a->hand_off.seq;
+    if (!delivered && (a->hand_off.removed || verify_wants_back(a))) {
+        take_back(a);
+        return;
+    }
     int64_t silent_ns = loop_now_ns(p->dispatch->loop) - a->hand_off.active_ns;
-    bool waits = info->delivered_stream_seq < a->hand_off.seq || silent_ns < info->ack_wait_ns;
+    bool waits = !delivered || silent_ns < info->ack_wait_ns;
     FAULT_IF(waits, "look.waits");
     FAULT_IF(!waits, "look.timed-out");
     attempt_on(a, waits ? ATTEMPT_ON_STILL_WAITS : ATTEMPT_ON_SILENT,
@@ -83,6 +116,8 @@ void verify_end_activity(struct attempt *a, const struct attempt_news *news)
 static void on_stream(struct attempt *a, ax_err err, const struct stream_info *info)
 {
     int64_t created_ns = err == AX_OK ? info->created_ns : 0; /* 0: not told */
+    if (err == AX_OK)
+        a->pool->dispatch->clustered = info->clustered;
     /* A node that slept and still believes that it leads knows nothing of what was stored since. */
     bool stale = created_ns != 0 && created_ns == a->hand_off.epoch_ns &&
                  info->last_seq < a->hand_off.seq;
@@ -166,4 +201,52 @@ void verify_read_termination(struct attempt *a, const struct attempt_news *news)
     (void)news;
     if (!attempt_ask_termination(a, on_termination))
         no_answer(a);
+}
+
+/* ---- gone, and no ack was heard ---- */
+
+void verify_say_removed(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    static struct log_gate gate;
+    struct pool *p = a->pool;
+    if (a->hand_off.removed)
+        return;
+    a->hand_off.removed = true;
+    metric_add(p->count.removed, 1);
+    log_limited(&gate, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                "hand-off was deleted from AX_WORK, and nobody has acked it: not done",
+                "task=%s pool=%s fence=%" PRIu64, a->task.id, p->name, a->hand_off.seq);
+}
+
+void verify_say_unheard(struct attempt *a, const struct attempt_news *news)
+{
+    (void)news;
+    static struct log_gate gate;
+    struct pool *p = a->pool;
+    metric_add(p->count.unheard, 1);
+    log_limited(&gate, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                "hand-off is gone from AX_WORK, and no ack was heard: taken for done",
+                "task=%s pool=%s fence=%" PRIu64, a->task.id, p->name, a->hand_off.seq);
+}
+
+uint64_t verify_hearing(const struct pool *p)
+{
+    return wire_connections(p->dispatch->wire) + p->acks.pending.lost;
+}
+
+/* One server stores AX_WORK, it has sent us acks, and nothing that it sent since this hand-off was
+ * missed: it would have sent us the worker's ack before it removed the hand-off. In a cluster an
+ * ack may reach the stream's leader and not us. */
+static bool would_be_heard(const struct attempt *a)
+{
+    const struct dispatch *d = a->pool->dispatch;
+    return !d->clustered && a->hand_off.hearing != 0 &&
+           a->hand_off.hearing == verify_hearing(a->pool) &&
+           d->acks_heard_on == wire_connections(d->wire);
+}
+
+unsigned verify_facts(const struct attempt *a, unsigned needed)
+{
+    return (needed & ATTEMPT_IS_UNHEARD) != 0 && would_be_heard(a) ? ATTEMPT_IS_UNHEARD : 0u;
 }

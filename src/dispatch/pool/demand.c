@@ -33,13 +33,14 @@ static void drop(struct demand *d, struct pull *p)
         free(p);
 }
 
-static struct pull *add(struct demand *d, int64_t left, int64_t expires_ns)
+static struct pull *add(struct demand *d, int64_t left, int64_t expires_ns, bool polls)
 {
     struct pull *p = d->count < DEMAND_WAITING_MAX ? calloc(1, sizeof(*p)) : NULL;
     if (p == NULL)
         return NULL; /* demand is a hint: the next info brings it back */
     p->left = left;
     p->expires_ns = expires_ns;
+    p->polls = polls;
     enqueue(d, p);
     return p;
 }
@@ -58,7 +59,8 @@ void demand_add(struct demand *d, const struct pull_request *r, int64_t batch, i
         add(d, left,
             r->expires_ns > 0 ? saturate_add(now_ns, r->expires_ns)
             : r->no_wait      ? saturate_add(now_ns, NO_WAIT_NS)
-                              : INT64_MAX);
+                              : INT64_MAX,
+            r->no_wait && r->expires_ns <= 0);
     }
 }
 
@@ -102,6 +104,13 @@ void demand_ended(struct demand *d, struct pull *p)
         free(p);
 }
 
+void demand_withdrawn(struct demand *d)
+{
+    d->changes++;
+    if (d->undelivered > 0)
+        d->undelivered--;
+}
+
 int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t now_ns)
 {
     int64_t sum = 0;
@@ -121,7 +130,7 @@ void demand_reconcile(struct demand *d, int64_t waiting, int64_t undelivered, in
     d->undelivered = undelivered;
     while (d->count > waiting)
         drop(d, d->waiting);
-    while (d->count < waiting && add(d, batch, saturate_add(now_ns, UNHEARD_NS)) != NULL)
+    while (d->count < waiting && add(d, batch, saturate_add(now_ns, UNHEARD_NS), false) != NULL)
         ;
 }
 

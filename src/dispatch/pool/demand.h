@@ -21,6 +21,7 @@ struct pull {
     int64_t expires_ns; /* monotonic; INT64_MAX: does not expire */
     int32_t unacked;    /* tasks attributed to it that have not ended */
     bool queued;
+    bool polls; /* it does not wait: what is handed to it lies in AX_WORK until its next poll */
     struct pull *prev, *next;
 };
 
@@ -51,6 +52,8 @@ void demand_give_back(struct demand *d, struct pull *p);
 /* A task attributed to p ended, which may free p. p NULL: only counts a change (an adopted task).
  */
 void demand_ended(struct demand *d, struct pull *p);
+/* A hand-off that found no pull is taken out of AX_WORK: the next pull does not find it either. */
+void demand_withdrawn(struct demand *d);
 /* How many tasks the waiting pulls may be granted now, at most `limit`. */
 int64_t demand_grantable(struct demand *d, int64_t batch, int64_t limit, int64_t now_ns);
 /* The consumer's info: waiting pulls and undelivered messages; with some of both it tells nothing.

@@ -26,6 +26,13 @@ static void add_metrics(struct pool *p)
     COUNTER(overran, "ax_overran_total",
             "Attempts ended because they ran longer than their Ax-Timeout.");
     COUNTER(naks, "ax_naks_total", "Attempts the worker gave back.");
+    COUNTER(
+        taken_back, "ax_taken_back_total",
+        "Attempts taken back because no worker fetched them: expired, paused, or for too long.");
+    COUNTER(removed, "ax_hand_offs_removed_total",
+            "Hand-offs that somebody deleted from AX_WORK, and that nobody had acked.");
+    COUNTER(unheard, "ax_unheard_ends_total",
+            "Tasks taken for done because their hand-off was gone: no ack was heard.");
     COUNTER(duplicates, "ax_duplicates_dropped_total",
             "Tasks dropped before their start: done before.");
     COUNTER(superseded_acks, "ax_late_acks_total",

@@ -1,6 +1,7 @@
 #include "dispatch/pool/tend.h"
 
 #include "dispatch/attempt/adopt.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/order_check.h"
 #include "dispatch/pool/pool.h"
@@ -32,8 +33,8 @@ static void tend_overdue(struct attempt *a, int64_t now)
     attempt_on(a, ATTEMPT_ON_OVERDUE, NULL);
 }
 
-/* Renews what only waits in AX_WORK, and counts what must have come back, so that a pull is open
- * for it. */
+/* Renews what only waits in AX_WORK, or takes it back; counts what must have come back, so that a
+ * pull is open for it. */
 static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
 {
     struct pool *p = q->pool;
@@ -43,8 +44,11 @@ static void tend_running(struct queue *q, int64_t now, int64_t every_ns)
         bool overdue = now - a->lease.renewed_ns > p->consumer.ack_wait_ns + MARGIN_NS;
         bool may_verify = a->state == ATTEMPT_RUNNING || a->state == ATTEMPT_LEFT ||
                           a->state == ATTEMPT_LOST;
-        if (a->state == ATTEMPT_RUNNING && informed &&
-            a->hand_off.seq > p->consumer.delivered_seq && now - a->lease.renewed_ns >= every_ns)
+        bool unfetched = a->state == ATTEMPT_RUNNING && informed &&
+                         a->hand_off.seq > p->consumer.delivered_seq;
+        if (unfetched && verify_wants_back(a))
+            attempt_on(a, ATTEMPT_ON_UNFETCHED, NULL);
+        else if (unfetched && now - a->lease.renewed_ns >= every_ns)
             attempt_renew(a);
         else if (may_verify && overdue)
             tend_overdue(a, now);

@@ -34,7 +34,7 @@ void cron_firing_to_task(const struct firing *f, struct task *t)
     t->key = f->key;
     t->submitted = f->time_ns;
     t->attempt = 1;
-    t->timeouts = 0;
+    t->timeouts = t->given_back = 0;
     t->cron = t->time_zone = NULL;
     t->overlap = TASK_OVERLAP_DEFAULT;
 }

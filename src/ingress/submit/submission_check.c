@@ -166,7 +166,7 @@ void submission_check(struct submission *s)
         return;
     metric_add(s->queue->count.submitted, 1);
     t->attempt = 1;
-    t->timeouts = 0;
+    t->timeouts = t->given_back = 0;
     t->submitted = clock_stamp(ing->clock);
     unsigned places = t->key != NULL ? key_index_maybe(ing->key_index, t->id) : 0;
     s->facts.maybe_done = (places & KEY_DONE) != 0;

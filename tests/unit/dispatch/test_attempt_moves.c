@@ -28,7 +28,8 @@ static const uint64_t legal[ATTEMPT_STATE_COUNT] = {
                             ON(TOO_LARGE),
     [ATTEMPT_RUNNING] = ON(REDELIVERED) | ON(REPLACED) | ON(OVERDUE) | ON(ACK) | ON(NAK) |
                         ON(TERM) | ON(PROGRESS) | ON(MISFIT) | ON(OVERRAN) | ON(MAX_DELIVERIES) |
-                        ON(WORK_RECREATED) | ON(CANCEL) | ON(QUEUE_THERE) | ON(QUEUE_GONE),
+                        ON(WORK_RECREATED) | ON(CANCEL) | ON(QUEUE_THERE) | ON(QUEUE_GONE) |
+                        ON(UNFETCHED),
     [ATTEMPT_VERIFYING_HAND_OFF] = ON(REDELIVERED) | ON(ACK) | ON(NAK) | ON(TERM) | ON(PROGRESS) |
                                    ON(HEARD_MEANWHILE) | ON(OVERRAN) | ON(MAX_DELIVERIES) |
                                    ON(WORK_RECREATED) | ON(NO_ANSWER) | ON(HAND_OFF_THERE) |
@@ -36,7 +37,7 @@ static const uint64_t legal[ATTEMPT_STATE_COUNT] = {
     [ATTEMPT_VERIFYING_CONSUMER] = ON(REDELIVERED) | ON(ACK) | ON(NAK) | ON(TERM) | ON(PROGRESS) |
                                    ON(HEARD_MEANWHILE) | ON(OVERRAN) | ON(MAX_DELIVERIES) |
                                    ON(WORK_RECREATED) | ON(NO_ANSWER) | ON(STILL_WAITS) |
-                                   ON(SILENT),
+                                   ON(SILENT) | ON(NOT_FETCHED),
     [ATTEMPT_VERIFYING_STREAM] = ON(REDELIVERED) | ON(ACK) | ON(NAK) | ON(TERM) | ON(PROGRESS) |
                                  ON(HEARD_MEANWHILE) | ON(OVERRAN) | ON(MAX_DELIVERIES) |
                                  ON(WORK_RECREATED) | ON(NO_ANSWER) | ON(SAME_STREAM) |

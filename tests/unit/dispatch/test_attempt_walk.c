@@ -33,6 +33,8 @@ struct hand_off {
     bool superseded;   /* its attempt was given up before the worker's word */
     bool honoured;     /* remembered by this leader as superseded */
     bool doubted;      /* this leader heard an ack of it that does not fit */
+    bool hears;        /* this leader handed it off, and heard every word of it since */
+    bool removed;      /* somebody deleted it */
     enum worker worker;
     enum attempt_event pending; /* heard, not handled; 0: nothing */
 };
@@ -98,14 +100,15 @@ static unsigned facts(const struct walk *k)
     const struct held *a = &k->a;
     /* Failures and time-outs have limits of their own. */
     int most = a->kind == END_FAILED ? FAILURES_MAX : ATTEMPTS_MAX;
-    bool enough = a->kind == END_BURIED || a->attempt >= most;
+    bool enough = a->kind == END_BURIED || (a->kind != END_GIVEN_BACK && a->attempt >= most);
+    bool unheard = a->hand_off != 0 && k->w.hand_off[a->hand_off - 1].hears;
     bool doubted = a->hand_off != 0 ? k->w.hand_off[a->hand_off - 1].doubted : k->alarmed;
     return (a->attempt > 1 || a->redelivered ? ATTEMPT_IS_REPEATED : 0u) |
            (k->took_over ? ATTEMPT_IS_FROM_BEFORE | ATTEMPT_IS_UNREAD : 0u) |
            (k->known_done ? ATTEMPT_IS_HEARD : 0u) | (k->unrecorded ? ATTEMPT_IS_UNRECORDED : 0u) |
            (a->content ? ATTEMPT_IS_IN_MEMORY : 0u) | (a->attempt > 1 ? ATTEMPT_IS_RETRY : 0u) |
            (a->hand_off != 0 ? ATTEMPT_IS_HANDED_OFF : 0u) | (doubted ? ATTEMPT_IS_DOUBTED : 0u) |
-           (a->decided ? ATTEMPT_IS_DECIDED : 0u) |
+           (unheard ? ATTEMPT_IS_UNHEARD : 0u) | (a->decided ? ATTEMPT_IS_DECIDED : 0u) |
            (a->decided && a->kind == END_DONE ? ATTEMPT_IS_DONE : 0u) |
            (a->kind == END_TIMED_OUT ? ATTEMPT_IS_TIMED_OUT : 0u) |
            (a->written ? ATTEMPT_IS_WRITTEN : 0u) | (enough ? ATTEMPT_IS_ENOUGH : 0u);
@@ -261,6 +264,7 @@ static void store_hand_off(struct walk *k)
     for (int i = 0; i < w->hand_offs; i++) {
         struct hand_off *h = &w->hand_off[i];
         if (h->epoch == w->epoch && h->from == k->a.queue_seq) { /* the same message id */
+            h->hears = false;
             k->a.answer = ATTEMPT_ON_DUPLICATE;
             k->a.answer_hand_off = i + 1;
             return;
@@ -275,7 +279,7 @@ static void store_hand_off(struct walk *k)
         return;
     }
     w->hand_off[w->hand_offs++] = (struct hand_off){
-        .from = k->a.queue_seq, .epoch = w->epoch, .there = true};
+        .from = k->a.queue_seq, .epoch = w->epoch, .there = true, .hears = true};
     k->a.answer = ATTEMPT_ON_STORED;
     k->a.answer_hand_off = w->hand_offs;
 }
@@ -307,8 +311,11 @@ static void store_dead_letter(struct walk *k)
 static void store_record(struct walk *k)
 {
     bool acked = false;
-    for (int i = 0; i < k->w.hand_offs; i++)
-        acked = acked || k->w.hand_off[i].worker == ACKED;
+    for (int i = 0; i < k->w.hand_offs; i++) {
+        const struct hand_off *h = &k->w.hand_off[i];
+        /* who deleted it is not told apart where a word of it may have been missed */
+        acked = acked || h->worker == ACKED || (h->removed && !h->hears);
+    }
     require(k, acked, "6, 7: recorded as done, and no worker acked it");
     k->w.record = true;
     k->known_done = true;
@@ -331,9 +338,14 @@ static enum attempt_event dead_letter(const struct walk *k)
                                               : ATTEMPT_ON_DEAD_KEY;
 }
 
-static bool is_silent(struct walk *k, const struct hand_off *h)
+/* What the consumer's info says: of one that nobody fetched, of one that a worker has had. */
+static enum attempt_event delivery(struct walk *k, const struct hand_off *h)
 {
-    return h->worker != IDLE && (h->worker == NAKKED || pick(k, 2) == 0);
+    if (h->worker == IDLE) {
+        bool back = h->removed || (!k->settling && pick(k, 6) == 0);
+        return back ? ATTEMPT_ON_NOT_FETCHED : ATTEMPT_ON_STILL_WAITS;
+    }
+    return h->worker == NAKKED || pick(k, 2) == 0 ? ATTEMPT_ON_SILENT : ATTEMPT_ON_STILL_WAITS;
 }
 
 static void execute(struct walk *k)
@@ -377,7 +389,7 @@ static void execute(struct walk *k)
                                                      : ATTEMPT_ON_HAND_OFF_GONE;
         break;
     case ATTEMPT_DO_READ_CONSUMER:
-        a->answer = is_silent(k, h) ? ATTEMPT_ON_SILENT : ATTEMPT_ON_STILL_WAITS;
+        a->answer = delivery(k, h);
         break;
     case ATTEMPT_DO_READ_STREAM:
         a->answer = h->epoch == w->epoch ? ATTEMPT_ON_SAME_STREAM : ATTEMPT_ON_OTHER_STREAM;
@@ -415,7 +427,10 @@ static void answer(struct walk *k)
     if (!lost && pick(k, 2) == 0)
         return; /* the answer is on its way */
     enum attempt_event event = lost ? ATTEMPT_ON_NO_ANSWER : a->answer;
-    enum attempt_end kind = event == ATTEMPT_ON_SILENT       ? END_TIMED_OUT
+    bool expired = pick(k, 3) == 0;
+    enum attempt_end kind = event == ATTEMPT_ON_SILENT ? END_TIMED_OUT
+                            : event == ATTEMPT_ON_NOT_FETCHED
+                                ? (expired ? END_BURIED : END_GIVEN_BACK)
                             : event == ATTEMPT_ON_TERMINATED ? END_BURIED
                             : event == ATTEMPT_ON_DEAD_OWN   ? END_BURIED
                                                              : END_DONE;
@@ -488,6 +503,19 @@ static void work(struct walk *k)
         h->there = h->there && h->worker == NAKKED;
         if (pick(k, 3) != 0)
             hear(k, h, words[h->worker]);
+        else
+            h->hears = false;
+    }
+}
+
+/* An operator deletes a hand-off from AX_WORK. Of this leader's own, which it hears all of. */
+static void remove_by_hand(struct walk *k)
+{
+    struct hand_off *h = own(k);
+    bool open = h != NULL && h->there && h->hears && h->epoch == k->w.epoch;
+    if (open && (h->worker == IDLE || h->worker == BUSY)) {
+        h->there = false;
+        h->removed = true;
     }
 }
 
@@ -536,8 +564,10 @@ static void take_over(struct walk *k)
     forget(k);
     k->took_over = true;
     k->known_done = k->unrecorded = k->heard_ack = false;
-    for (int i = 0; i < w->hand_offs; i++)
-        w->hand_off[i].pending = w->hand_off[i].known = w->hand_off[i].honoured = 0;
+    for (int i = 0; i < w->hand_offs; i++) {
+        w->hand_off[i].pending = w->hand_off[i].known = w->hand_off[i].honoured =
+            w->hand_off[i].hears = 0;
+    }
     k->known_done = w->record; /* it reads the bucket before anything starts */
     adopt(k);
 }
@@ -598,7 +628,7 @@ static void cancel(struct walk *k)
 
 static void step(struct walk *k)
 {
-    switch (pick(k, k->settling ? 12 : 21)) {
+    switch (pick(k, k->settling ? 12 : 23)) {
     case 0:
         deliver(k);
         break;
@@ -654,6 +684,14 @@ static void step(struct walk *k)
     case 19:
         if (pick(k, 4) == 0)
             forge(k);
+        break;
+    case 20:
+        if (pick(k, 4) == 0)
+            remove_by_hand(k);
+        break;
+    case 21:
+        if (may(k, ATTEMPT_ON_UNFETCHED) && own(k)->worker == IDLE)
+            on(k, ATTEMPT_ON_UNFETCHED, END_DONE);
         break;
     case 16:
         if (k->a.here && k->a.hand_off != 0 && own(k)->worker == NAKKED)
@@ -774,6 +812,10 @@ static const struct mutant mutants[] = {
       DO(DECIDE), DO(RECORD)),
     M("7: gone means done, although acks were forged", VERIFYING_TERMINATION, FINISHED,
       ATTEMPT_IS_DOUBTED, RECORDING, DO(DECIDE), DO(RECORD)),
+    M("7: gone means done, although no ack was heard", VERIFYING_TERMINATION, FINISHED,
+      ATTEMPT_IS_UNHEARD, RECORDING, DO(DECIDE), DO(RECORD)),
+    M("1: what nobody fetched is removed first", VERIFYING_CONSUMER, NOT_FETCHED, 0, CHOOSE_FAILURE,
+      DO(REMOVE_HAND_OFF), DO(DECIDE)),
     M("7: an ack that does not fit counts", RUNNING, MISFIT, 0, RECORDING, DO(DECIDE), DO(RECORD)),
     M("8: what is in AX_WORK waits for its turn again", NEW, ADOPTED, 0, WAITING, 0),
 };

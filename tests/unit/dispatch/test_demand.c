@@ -152,6 +152,36 @@ static void undelivered_hand_offs_use_up_the_next_pull(void **state)
     demand_forget(&d);
 }
 
+static void what_is_taken_back_is_not_found(void **state)
+{
+    (void)state;
+    struct demand d = {0};
+    struct pull *held[1];
+    demand_reconcile(&d, 0, 1, BATCH, 0);
+    demand_withdrawn(&d);
+    ask(&d, 1, 0);
+    held[0] = take(&d, 0);
+    assert_non_null(held[0]);
+    demand_withdrawn(&d); /* none is known: as many stay */
+    assert_int_equal(d.undelivered, 0);
+    end(&d, held, 1);
+}
+
+static void one_that_polls_is_told_apart(void **state)
+{
+    (void)state;
+    struct demand d = {0};
+    const struct pull_request list[] = {{.batch = 1, .no_wait = true},
+                                        {.batch = 1, .no_wait = true, .expires_ns = SECOND},
+                                        {.batch = 1, .expires_ns = SECOND},
+                                        {.batch = 1}};
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        demand_add(&d, &list[i], BATCH, 0);
+        assert_int_equal(demand_next(&d, BATCH, 0)->polls, i == 0);
+        demand_forget(&d);
+    }
+}
+
 static void an_info_taken_in_the_middle_says_nothing(void **state)
 {
     (void)state;
@@ -215,6 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(what_is_taken_back_is_not_found),
+        cmocka_unit_test(one_that_polls_is_told_apart),
         cmocka_unit_test(an_info_taken_in_the_middle_says_nothing),
         cmocka_unit_test(pulls_take_turns),
         cmocka_unit_test(a_greedy_pull_gets_one_batch),

@@ -40,6 +40,7 @@ static const struct sample {
     [HEADER_PRIORITY] = {"high", {0}},
     [HEADER_ATTEMPT] = {"3", {0}},
     [HEADER_TIMEOUTS] = {"2", {0}},
+    [HEADER_GIVEN_BACK] = {"4", {0}},
     [HEADER_SUBMITTED] = {"1896080400000000001", {0}},
     [HEADER_RETRIED] = {"17", {0}},
 };

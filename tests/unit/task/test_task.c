@@ -204,9 +204,9 @@ static void unknown_ax_headers_in_any_case_of_letters(void **state)
     refused("\"Ax-Key \"", "did you mean Ax-Key?", "Ax-Key ", "1", NULL);
     refused("\"nats-msg-id\"", "write Nats-Msg-Id", "nats-msg-id", "1", NULL);
     /* what AX itself sets is not the producer's to give */
-    static const char *const own[] = {"Ax-Task",     "Ax-Attempt",   "Ax-Timeouts",
-                                      "Ax-Priority", "Ax-Submitted", "Ax-Lease",
-                                      "Ax-Reason",   "Ax-Died",      "Ax-Retry-After"};
+    static const char *const own[] = {
+        "Ax-Task",  "Ax-Attempt", "Ax-Timeouts", "Ax-Priority",    "Ax-Submitted",
+        "Ax-Lease", "Ax-Reason",  "Ax-Died",     "Ax-Retry-After", "Ax-Given-Back"};
     for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
         refused(own[i], "not one of AX's", own[i], "1", NULL);
     }
@@ -748,7 +748,7 @@ static void defaults_are_not_written(void **state)
     static const char *const absent[] = {
         "Ax-Key",     "Ax-Timeouts",  "Ax-Max-Retry", "Ax-Backoff", "Ax-Submitted",
         "Ax-Expires", "Ax-Delay",     "Ax-Attempt",   "Ax-Timeout", "Ax-Cron",
-        "Ax-Overlap", "Ax-Time-Zone", "Ax-Priority",  "Ax-Task"};
+        "Ax-Overlap", "Ax-Time-Zone", "Ax-Priority",  "Ax-Task",    "Ax-Given-Back"};
     for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++) {
         assert_null(header_of(msg, absent[i]));
     }
