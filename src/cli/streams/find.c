@@ -158,13 +158,11 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
 {
     uint64_t own_seq;
     ax_err err = look_done(nc, pool, id, f, &own_seq, p);
-    if (err == AX_OK &&
-        f->state == TASK_CANCELLED) { /* it may have been submitted again, and be done */
-        struct found newer = *f;
-        if (look_batches(nc, pool, id, own_seq, false, &newer, p) == AX_OK)
-            *f = newer;
-        return AX_OK;
-    }
+    /* Cancelled, and it may have been submitted again since: what is there now counts. */
+    struct found former = *f;
+    bool cancelled = err == AX_OK && f->state == TASK_CANCELLED;
+    if (cancelled)
+        err = AX_E_NOT_FOUND;
     if (err == AX_E_NOT_FOUND)
         err = look_queues(nc, ps, pool, id, f, p);
     if (err == AX_E_NOT_FOUND)
@@ -176,8 +174,11 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
     if (err == AX_E_NOT_FOUND)
         err = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
     if (err == AX_E_NOT_FOUND)
-        err = look_batches(nc, pool, id, own_seq, last, f, p);
-    return err;
+        err = look_batches(nc, pool, id, own_seq, last && !cancelled, f, p);
+    if (err != AX_E_NOT_FOUND || !cancelled)
+        return err;
+    *f = former;
+    return AX_OK;
 }
 
 ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,

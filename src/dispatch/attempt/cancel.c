@@ -4,8 +4,9 @@
  * A task can move while it is looked for (a schedule fires, a feeder feeds). It is stored in the
  * next place before it leaves the last, so the search goes along its way, AX_LATER, spill, queues,
  * and at last to what dispatch itself has got; it goes round until one whole round finds nothing,
- * and only then is the record written and the answer given. An unanswered request may be
- * repeated. */
+ * and only then is the answer given. The record is written before anything is removed: a dispatcher
+ * that dies in between, and the one that is asked next, leave no task of which nobody knows. An
+ * unanswered request may be repeated. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ struct cancel {
     int rounds;
     bool found; /* in this round */
     bool came;  /* dispatch got it in this round, and may have ended that attempt already */
+    bool noted; /* its record says that it is cancelled */
+    int64_t recorded_ns; /* AX time: the record that says so already; 0: none does */
     struct cancel *next;
     uint32_t attempt;
     uint64_t fence;
@@ -83,26 +86,86 @@ static void again(struct cancel *c)
         loop_timer_start(c->pool->dispatch->loop, &c->timer, AGAIN_MS, new_round, c);
 }
 
-/* ---- nothing there: what had become of it ---- */
+/* ---- its record ---- */
 
-static void on_recorded(void *arg, const struct answer *a)
+static bool find_record(struct cancel *c, record_find_cb cb)
+{
+    struct dispatch *d = c->pool->dispatch;
+    const struct batch_index *batches = name_is_keyed(c->id) ? d->done.batches : d->done.recent;
+    return record_find(d->pipeline, batches, c->id, WAIT_MS, cb, c) == AX_OK;
+}
+
+/* What a record says of a task of this pool; 0: nothing, and err is AX_E_NOT_FOUND. Who may cancel
+ * in this pool learns nothing of a task of another one. */
+static enum record_state said(struct cancel *c, ax_err *err, const struct record *rec, uint64_t seq)
+{
+    struct dispatch *d = c->pool->dispatch;
+    if (*err == AX_E_PROTOCOL && seq != 0) {
+        done_view_unreadable(&d->done, c->id, loop_now_ns(d->loop));
+        *err = AX_E_NOT_FOUND;
+    }
+    if (*err == AX_OK && strcmp(rec->pool, c->pool->name) != 0)
+        *err = AX_E_NOT_FOUND;
+    return *err == AX_OK ? rec->state : (enum record_state)0;
+}
+
+static void go_on(struct cancel *c)
+{
+    c->noted = true;
+    if (!c->pool->lead.ready)
+        finish(c, NULL, CHANGED_HANDS);
+    else if (c->place == 0)
+        new_round(c); /* the attempt may have gone on meanwhile */
+    else
+        look_next(c); /* the same place again: it may have moved */
+}
+
+static void on_noted(void *arg, const struct answer *a)
 {
     struct cancel *c = arg;
     FAULT("cancel.record.after");
     if (a->err != AX_OK)
-        finish(c, NULL, "removed, but its record was refused");
-    else {
-        metric_add(c->pool->stats.m_cancelled, 1);
-        finish(c, "cancelled", NULL);
+        finish(c, NULL, "its record was refused, try again");
+    else
+        go_on(c);
+}
+
+/* What a worker has finished is not cancelled any more. */
+static void on_former(void *arg, ax_err err, const struct record *rec, uint64_t seq)
+{
+    struct cancel *c = arg;
+    enum record_state state = said(c, &err, rec, seq);
+    if (err != AX_OK && err != AX_E_NOT_FOUND) {
+        finish(c, NULL, "JetStream did not answer");
+    } else if (state == RECORD_DONE) {
+        c->was = NULL;
+        finish(c, "done", NULL);
+    } else {
+        FAULT("cancel.record.before");
+        err = record_writer_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence, on_noted,
+                                  c);
+        if (err != AX_OK)
+            finish(c, NULL, ax_err_text(err));
     }
 }
 
+/* It is there, and about to be removed: first its record says so. Goes on where it was. */
+static void note(struct cancel *c)
+{
+    if (!find_record(c, on_former))
+        finish(c, NULL, "JetStream did not answer");
+}
+
+/* ---- nothing there any more: what had become of it ---- */
+
+/* The newest word counts: a task whose cancelling was given up may have failed since. */
 static void on_dead(void *arg, ax_err err, const struct stored_msg *found)
 {
-    (void)found;
     struct cancel *c = arg;
-    if (err == AX_OK || err == AX_E_NOT_FOUND)
-        finish(c, err == AX_OK ? "dead" : "unknown", NULL);
+    if (err == AX_OK && found->time_ns > c->recorded_ns)
+        finish(c, "dead", NULL);
+    else if (err == AX_OK || err == AX_E_NOT_FOUND)
+        finish(c, c->recorded_ns != 0 ? "cancelled" : "unknown", NULL);
     else
         finish(c, NULL, "JetStream did not answer");
 }
@@ -111,16 +174,16 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
 {
     struct cancel *c = arg;
     char subject[SUBJECT_MAX_CHARS];
-    if (err == AX_E_PROTOCOL && seq != 0) {
-        struct dispatch *d = c->pool->dispatch;
-        done_view_unreadable(&d->done, c->id, loop_now_ns(d->loop));
-        err = AX_E_NOT_FOUND;
+    enum record_state state = said(c, &err, rec, seq);
+    if (state == RECORD_DONE) {
+        finish(c, "done", NULL);
+        return;
     }
-    /* Who may cancel in this pool learns nothing of a task of another one. */
-    if (err == AX_OK && strcmp(rec->pool, c->pool->name) != 0)
-        err = AX_E_NOT_FOUND;
-    if (err == AX_OK && (rec->state == RECORD_DONE || rec->state == RECORD_CANCELLED)) {
-        finish(c, rec->state == RECORD_DONE ? "done" : "cancelled", NULL);
+    if (state == RECORD_CANCELLED)
+        c->recorded_ns = rec->finished_ns;
+    if (c->noted && (err == AX_OK || err == AX_E_NOT_FOUND)) {
+        metric_add(c->pool->stats.m_cancelled, 1);
+        finish(c, "cancelled", NULL);
         return;
     }
     name_subject_dead(subject, c->pool->name, c->id);
@@ -132,22 +195,14 @@ static void on_record(void *arg, ax_err err, const struct record *rec, uint64_t 
 
 static void conclude(struct cancel *c)
 {
-    ax_err err;
     if (!c->pool->lead.ready) {
         finish(c, NULL, CHANGED_HANDS);
         return;
     }
-    if (c->was != NULL) {
+    if (c->noted)
         acks_forget_task(c->pool, c->id);
-        FAULT("cancel.record.before");
-        err = record_writer_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence,
-                                  on_recorded, c);
-    } else {
-        err = record_find(c->pool->dispatch->pipeline, c->pool->dispatch->done.batches, c->id,
-                          WAIT_MS, on_record, c);
-    }
-    if (err != AX_OK)
-        finish(c, NULL, ax_err_text(err));
+    if (!find_record(c, on_record))
+        finish(c, NULL, "JetStream did not answer");
 }
 
 /* ---- the places where it may wait: AX_LATER, AX_SPILL, then the queues ---- */
@@ -170,12 +225,13 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
 {
     struct cancel *c = arg;
     struct pool *p = c->pool;
-    int i = c->place++;
+    int i = c->place;
     bool in_queue = i >= OTHERS;
     const char *stream = in_queue ? p->queues[i - OTHERS]->stream : others[i].stream;
     const char *cron = NULL;
     char api[128], body[64];
     if (err == AX_E_NOT_FOUND) {
+        c->place++;
         look_next(c);
         return;
     }
@@ -189,6 +245,11 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
     }
     c->found = true;
     c->was = in_queue ? "queued" : others[i].was;
+    if (!c->noted) {
+        note(c);
+        return;
+    }
+    c->place++;
     snprintf(api, sizeof(api), "$JS.API.STREAM.MSG.DELETE.%s", stream);
     int n = snprintf(body, sizeof(body), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", found->seq);
     FAULT("cancel.delete.before");
@@ -246,6 +307,11 @@ static void new_round(void *arg)
         c->was = a->hand_off.seq != 0 ? "running" : "queued";
         c->attempt = a->task.attempt;
         c->fence = a->hand_off.seq;
+        if (!c->noted) {
+            c->place = 0;
+            note(c);
+            return;
+        }
         attempt_on(a, ATTEMPT_ON_CANCEL,
                    &(struct attempt_news){.end = END_CANCELLED,
                                           .delay_ms = -1,
