@@ -20,7 +20,7 @@ struct wire_sub {
 struct wire {
     natsConnection *nc;
     struct loop *loop;
-    struct wire_sub *subs; /* in the order of wire_subscribe; only ever added to */
+    struct wire_sub *subs; /* in the order in which they are served; only ever added to */
     pthread_mutex_t lock;  /* guards the rest against attach and detach from nats.c's threads */
     struct loop_source source;
     int fd;                 /* -1: none */
@@ -152,6 +152,12 @@ ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject
     if (out != NULL)
         *out = s;
     return AX_OK;
+}
+
+void wire_serve_first(struct wire *w, struct wire_sub *sub)
+{
+    DL_DELETE(w->subs, sub);
+    DL_PREPEND(w->subs, sub);
 }
 
 void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*handler)(void *arg))

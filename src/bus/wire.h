@@ -54,6 +54,10 @@ typedef void (*wire_handler)(void *arg, natsMsg *msg);
 ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject, const char *group,
                       wire_handler handler, void *arg);
 
+/* Of what one read brought, the messages of sub are served before those of all others from now on.
+ */
+void wire_serve_first(struct wire *w, struct wire_sub *sub);
+
 /* handler runs, with the subscription's arg, for each "no responders" that comes on it: which
  * question that answers nats.c 3.4 does not tell. */
 void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*handler)(void *arg));

@@ -19,6 +19,7 @@ size_t record_pack(const struct record *r, uint8_t *buf, size_t cap)
     m.attempt = r->attempt;
     m.fence = r->fence;
     m.finished_ns = r->finished_ns;
+    m.submitted = r->submitted;
     m.task = (char *)r->task;
     m.priority = (char *)r->priority;
     size_t bytes = ax__v1__record__get_packed_size(&m);
@@ -43,7 +44,8 @@ ax_err record_unpack(struct record *r, const void *data, size_t bytes)
         *r = (struct record){.state = (enum record_state)m->state,
                              .attempt = m->attempt,
                              .fence = m->fence,
-                             .finished_ns = m->finished_ns};
+                             .finished_ns = m->finished_ns,
+                             .submitted = m->submitted};
         strcpy(r->pool, m->pool);
         if (fired) {
             strcpy(r->task, m->task);

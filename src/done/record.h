@@ -24,6 +24,7 @@ struct record {
     /* AX_WORK sequence that finished it; fired: AX_LATER sequence of the due message */
     uint64_t fence;
     int64_t finished_ns;               /* AX time; fired: when the due message was stored */
+    int64_t submitted;                 /* stamp of the submission; 0: not known */
     char task[TASK_ID_CHARS + 1];      /* fired: the task of that firing */
     char priority[NAME_MAX_CHARS + 1]; /* fired: its queue */
 };

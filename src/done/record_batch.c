@@ -43,6 +43,7 @@ size_t record_batch_pack(const struct record_batch *b, uint8_t buf[RECORD_BATCH_
         entries[i].attempt = b->entries[i].attempt;
         entries[i].fence = b->entries[i].fence;
         entries[i].finished_ns = b->entries[i].finished_ns;
+        entries[i].submitted = b->entries[i].submitted;
         list[i] = &entries[i];
     }
     m.pool = (char *)b->pool;
@@ -60,6 +61,7 @@ static bool take_entry(struct record_batch *b, const Ax__V1__RecordPage__Entry *
     out->attempt = e->attempt;
     out->fence = e->fence;
     out->finished_ns = e->finished_ns;
+    out->submitted = e->submitted;
     return true;
 }
 
@@ -92,7 +94,8 @@ bool record_batch_find(const struct record_batch *b, const char *id, struct reco
         *out = (struct record){.state = RECORD_DONE,
                                .attempt = e->attempt,
                                .fence = e->fence,
-                               .finished_ns = e->finished_ns};
+                               .finished_ns = e->finished_ns,
+                               .submitted = e->submitted};
         strcpy(out->pool, b->pool);
         return true;
     }

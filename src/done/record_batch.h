@@ -27,6 +27,7 @@ struct record_batch_entry {
     uint32_t attempt;
     uint64_t fence;
     int64_t finished_ns;
+    int64_t submitted;
 };
 
 struct record_batch {
@@ -35,7 +36,7 @@ struct record_batch {
     struct record_batch_entry entries[RECORD_BATCH_ENTRIES_MAX];
 };
 
-#define RECORD_BATCH_ENTRY_MAX_BYTES 64
+#define RECORD_BATCH_ENTRY_MAX_BYTES 80
 #define RECORD_BATCH_MAX_BYTES \
     (RECORD_BATCH_ENTRIES_MAX * RECORD_BATCH_ENTRY_MAX_BYTES + NAME_MAX_CHARS + 2)
 /* Packs *b into buf; returns the length. */

@@ -467,9 +467,12 @@ ax_err key_index_start(struct key_index **out, struct ingress *ing)
         f->filter = table[i].read;
         f->place = table[i].place;
         f->counts = table[i].counts;
-        ax_err err = wire_subscribe(ing->wire, NULL, table[i].observed, NULL, on_observed, f);
+        struct wire_sub *sub = NULL;
+        ax_err err = wire_subscribe(ing->wire, &sub, table[i].observed, NULL, on_observed, f);
         if (err != AX_OK)
             return err;
+        /* What ended before a submission was stored is known when its PubAck is handled. */
+        wire_serve_first(ing->wire, sub);
     }
     *out = k;
     on_check(k);

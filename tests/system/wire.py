@@ -107,7 +107,7 @@ def record(data):
 
 
 def record_batch(data):
-    """The records in a batch (ax.v1.RecordPage): task, attempt, fence and finished_ns of each."""
-    names = {1: "task", 2: "attempt", 3: "fence", 4: "finished_ns"}
+    """The records in a batch (ax.v1.RecordPage): task, attempt, fence, finished_ns and submitted of each."""
+    names = {1: "task", 2: "attempt", 3: "fence", 4: "finished_ns", 5: "submitted"}
     found = [{names[n]: value for n, value in read(entry)} for number, entry in read(data) if number == 2]
     return [{"attempt": 0, "fence": 0, **r, "task": r["task"].decode()} for r in found]

@@ -184,7 +184,12 @@ static void honour(struct pool *p, const struct superseded_ack *s)
     filter_add(d->done.filter, s->id, strlen(s->id), clock_ax_ns(&d->clock));
     remember_unrecorded(p, s->id, s->attempt, s->work_seq);
     FAULT("late.record.before");
-    record_writer_write(p, RECORD_DONE, s->id, s->attempt, s->work_seq, on_honoured, p);
+    record_writer_write(p, s->id,
+                        &(struct record){.state = RECORD_DONE,
+                                         .attempt = s->attempt,
+                                         .fence = s->work_seq,
+                                         .submitted = s->submitted},
+                        on_honoured, p);
     log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, s->id, p->name, s->work_seq);
 }
 
@@ -209,6 +214,7 @@ static struct superseded_ack superseded(const struct attempt *a)
     struct superseded_ack s = {.work_seq = a->hand_off.seq,
                                .time = a->hand_off.time,
                                .attempt = a->task.attempt,
+                               .submitted = a->task.submitted,
                                .handed_ns = a->hand_off.at_ns,
                                .heard_ns = a->hand_off.heard_ns};
     snprintf(s.id, sizeof(s.id), "%s", a->task.id);

@@ -27,6 +27,7 @@ struct superseded_ack {
     struct hand_off_time time;
     char id[TASK_ID_CHARS + 1];
     uint32_t attempt;
+    int64_t submitted;
     int64_t handed_ns, heard_ns; /* as in struct attempt */
     UT_hash_handle hh;           /* in order of insertion: the oldest goes first */
 };

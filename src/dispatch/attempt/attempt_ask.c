@@ -166,7 +166,10 @@ bool attempt_ask_recording(struct attempt *a, void (*cb)(struct attempt *, const
 {
     a->ask.cb.answer = cb;
     a->ask.pending = true; /* a batch that cannot be sent answers at once */
-    ax_err err = record_writer_write_done(a->pool, a->task.id, a->end.attempt, a->end.fence,
+    ax_err err = record_writer_write_done(a->pool, a->task.id,
+                                          &(struct record){.attempt = a->end.attempt,
+                                                           .fence = a->end.fence,
+                                                           .submitted = a->task.submitted},
                                           on_answer, a);
     if (err != AX_OK)
         a->ask.pending = false;

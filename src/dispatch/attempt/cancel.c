@@ -142,8 +142,10 @@ static void on_former(void *arg, ax_err err, const struct record *rec, uint64_t 
         finish(c, "done", NULL);
     } else {
         FAULT("cancel.record.before");
-        err = record_writer_write(c->pool, RECORD_CANCELLED, c->id, c->attempt, c->fence, on_noted,
-                                  c);
+        err = record_writer_write(
+            c->pool, c->id,
+            &(struct record){.state = RECORD_CANCELLED, .attempt = c->attempt, .fence = c->fence},
+            on_noted, c);
         if (err != AX_OK)
             finish(c, NULL, ax_err_text(err));
     }

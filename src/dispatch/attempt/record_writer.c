@@ -60,13 +60,11 @@ static ax_err write_one(struct pool *p, const struct record *rec, const char *id
     return publish(p, subject, reply, buf, record_pack(rec, buf, sizeof(buf)), cb, arg);
 }
 
-ax_err record_writer_write(struct pool *p, enum record_state state, const char *id,
-                           uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg)
+ax_err record_writer_write(struct pool *p, const char *id, const struct record *what,
+                           pipeline_cb cb, void *arg)
 {
-    struct record rec = {.state = state,
-                         .attempt = attempt,
-                         .fence = fence,
-                         .finished_ns = clock_ax_ns(&p->dispatch->clock)};
+    struct record rec = *what;
+    rec.finished_ns = clock_ax_ns(&p->dispatch->clock);
     snprintf(rec.pool, sizeof(rec.pool), "%s", p->name);
     return write_one(p, &rec, id, cb, arg);
 }
@@ -183,7 +181,7 @@ static struct open_batch *open_batch(struct pool *p)
     return p->batch_writer->open;
 }
 
-ax_err record_writer_write_done(struct pool *p, const char *id, uint32_t attempt, uint64_t fence,
+ax_err record_writer_write_done(struct pool *p, const char *id, const struct record *what,
                                 pipeline_cb cb, void *arg)
 {
     struct dispatch *d = p->dispatch;
@@ -194,8 +192,9 @@ ax_err record_writer_write_done(struct pool *p, const char *id, uint32_t attempt
     int at = s->batch.count++;
     struct record_batch_entry *e = &s->batch.entries[at];
     snprintf(e->task, sizeof(e->task), "%s", id);
-    e->attempt = attempt;
-    e->fence = fence;
+    e->attempt = what->attempt;
+    e->fence = what->fence;
+    e->submitted = what->submitted;
     e->finished_ns = clock_ax_ns(&d->clock);
     s->cbs[at] = cb;
     s->args[at] = arg;

@@ -13,12 +13,13 @@ struct dispatch;
 struct pool;
 
 /* Publishes the record of task id and calls cb with the server's word; never gives up, repeats are
- * harmless. fence: the hand-off's sequence, 0 if there was none. On error cb is not called. */
-ax_err record_writer_write(struct pool *p, enum record_state state, const char *id,
-                           uint32_t attempt, uint64_t fence, pipeline_cb cb, void *arg);
-/* The same for a task that a worker finished, gathered with others. cb may be told of an error
- * later on. */
-ax_err record_writer_write_done(struct pool *p, const char *id, uint32_t attempt, uint64_t fence,
+ * harmless. what (borrowed for the call): state, attempt, submitted, and fence, the hand-off's
+ * sequence, 0 if there was none; pool and time are set here. On error cb is not called. */
+ax_err record_writer_write(struct pool *p, const char *id, const struct record *what,
+                           pipeline_cb cb, void *arg);
+/* The same for a task that a worker finished, whatever the state says, gathered with others. cb may
+ * be told of an error later on. */
+ax_err record_writer_write_done(struct pool *p, const char *id, const struct record *what,
                                 pipeline_cb cb, void *arg);
 /* Writes what is gathered now: the pool is led by us no more. What a worker finished is true
  * whoever leads. */

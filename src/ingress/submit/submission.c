@@ -39,6 +39,9 @@ static void ask(struct submission *s)
         [SUBMISSION_COMPARE_QUEUE] = submission_look_queue,
         [SUBMISSION_COMPARE_SPILL] = submission_look_spill,
         [SUBMISSION_COMPARE_LATER] = submission_look_delayed,
+        [SUBMISSION_CHECK_RECORD] = submission_look_record_again,
+        [SUBMISSION_CHECK_LATER] = submission_look_later,
+        [SUBMISSION_CHECK_DEAD] = submission_look_dead,
         [SUBMISSION_BURY] = submission_store_dead,
         [SUBMISSION_SCHEDULE] = schedule_look,
         [SUBMISSION_REPLACE] = schedule_store,
@@ -94,6 +97,15 @@ static void accept(struct submission *s, const char *stream, enum state state)
     need_pool(s);
     answer(s, &v);
     end(s);
+}
+
+/* The checks that came after its PubAck found nothing that was there before it. */
+static void accept_stored(struct submission *s)
+{
+    const char *stream = s->answer.stored_in;
+    s->answer.seq = s->answer.stored_seq;
+    accept(s, stream,
+           stream != NULL && strcmp(stream, STREAM_LATER) == 0 ? STATE_LATER : STATE_QUEUED);
 }
 
 static void known(struct submission *s, const char *stream, enum state state)
@@ -235,6 +247,7 @@ static void perform(struct submission *s, enum submission_action action)
         [SUBMISSION_DO_BUSY_POOL] = busy_pool,
         [SUBMISSION_DO_BUSY_QUEUE] = busy_queue,
         [SUBMISSION_DO_BUSY_SPILL] = busy_spill,
+        [SUBMISSION_DO_ACCEPT_STORED] = accept_stored,
         [SUBMISSION_DO_REFUSE] = refuse,
         [SUBMISSION_DO_UNKNOWN] = unknown,
         [SUBMISSION_DO_BURY_REFUSED] = bury_refused,

@@ -47,6 +47,9 @@ struct submission_question {
 /* What an answer to the producer says beyond the action's name. */
 struct submission_particulars {
     uint64_t seq; /* of what was stored or found */
+    /* where it was stored, for ACCEPT_STORED; stream NULL: in its queue */
+    const char *stored_in;
+    uint64_t stored_seq;
     /* event REFUSED: what the producer is told, and what is counted; for the event only */
     const struct verdict *refusal;
     enum refusal why;

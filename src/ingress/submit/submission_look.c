@@ -6,6 +6,7 @@
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
 #include "ingress/submit/submission_ask.h"
+#include "ingress/submit/submission_store.h"
 
 /* A publish may have been stored before it was sent again: then its stamp is ours. */
 static bool is_ours(const struct submission *s, const struct stored_msg *found)
@@ -22,11 +23,21 @@ static void answer(struct submission *s, ax_err err)
                                                 : SUBMISSION_NO_ANSWER);
 }
 
+/* Checked after it was stored itself: what it finds may be what became of it meanwhile. */
+static bool is_checking(const struct submission *s)
+{
+    return s->facts.state == SUBMISSION_CHECK_RECORD || s->facts.state == SUBMISSION_CHECK_LATER ||
+           s->facts.state == SUBMISSION_CHECK_DEAD;
+}
+
 static void on_found(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     if (err == AX_OK)
         s->answer.seq = found->seq;
-    answer(s, err);
+    if (err == AX_OK && is_checking(s) && is_ours(s, found))
+        submission_event(s, SUBMISSION_OURS);
+    else
+        answer(s, err);
 }
 
 static void on_later(struct submission *s, ax_err err, const struct stored_msg *found)
@@ -50,21 +61,30 @@ static void on_work(struct submission *s, ax_err err, const struct stored_msg *f
     answer(s, err);
 }
 
+static const char *compared_stream(const struct submission *s)
+{
+    return s->facts.state == SUBMISSION_COMPARE_SPILL   ? STREAM_SPILL
+           : s->facts.state == SUBMISSION_COMPARE_LATER ? STREAM_LATER
+                                                        : s->queue->p.stream;
+}
+
 static void on_compared(struct submission *s, ax_err err, const struct stored_msg *found)
 {
     if (err == AX_OK)
         s->answer.seq = found->seq;
-    if (err == AX_OK && is_ours(s, found))
+    if (err == AX_OK && is_ours(s, found)) {
+        submission_store_note(s, compared_stream(s), found->seq);
         submission_event(s, SUBMISSION_OURS);
-    else
+    } else
         answer(s, err);
 }
 
 static void on_record(struct submission *s, ax_err err, const struct record *r, uint64_t seq)
 {
     if (err == AX_OK && r->state != RECORD_CANCELLED) {
+        bool ours = is_checking(s) && r->submitted == s->task.submitted;
         s->answer.seq = seq;
-        submission_event(s, SUBMISSION_FOUND);
+        submission_event(s, ours ? SUBMISSION_OURS : SUBMISSION_FOUND);
     } else if (err == AX_E_PROTOCOL && seq != 0) {
         /* No decision is made on what cannot be read: the task is not done. */
         key_index_unreadable(s->ing->key_index, s->task.id);
@@ -87,6 +107,12 @@ void submission_look_record(struct submission *s)
         return;
     }
     s->facts.unread = !whole;
+    submission_ask_record(s, on_record);
+}
+
+void submission_look_record_again(struct submission *s)
+{
+    s->facts.unread = false;
     submission_ask_record(s, on_record);
 }
 

@@ -6,7 +6,9 @@
 
 #include "ingress/submit/submission.h"
 
-void submission_look_record(struct submission *s);  /* KV_AX_DONE */
+void submission_look_record(struct submission *s); /* KV_AX_DONE */
+/* The same once more after it was stored, when all records had been read. */
+void submission_look_record_again(struct submission *s);
 void submission_look_later(struct submission *s);   /* AX_LATER, whatever its priority */
 void submission_look_dead(struct submission *s);    /* AX_DEAD */
 void submission_look_queue(struct submission *s);   /* the stream of its priority */

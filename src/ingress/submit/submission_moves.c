@@ -63,7 +63,12 @@ static const struct move rows[] = {
     {S(WORK), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_RUNNING), 0},
     {S(WORK), S(NOT_FOUND), ALWAYS, S(ENDED), DO(KNOWN_QUEUED), 0},
 
-    /* Stored, or why not. Accepted is said after a PubAck, or when what exists is ours. */
+    /* Stored, or why not. Accepted is said after a PubAck, or when what exists is ours. Where
+     * another submission of its key was there first, and has ended or failed since the look, the
+     * servers store this one beside that: it is known, and dispatch drops it. */
+    {S(ENQUEUE), S(STORED), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(ENQUEUE), S(STORED), IF(NOW_LATER), S(CHECK_LATER), DO(LOOK), 0},
+    {S(ENQUEUE), S(STORED), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(ENQUEUE), S(STORED), ALWAYS, S(ENDED), DO(ACCEPT_QUEUED), 0},
     {S(ENQUEUE), S(EXISTS), IF(OWN_ID), S(ENDED), DO(ACCEPT_QUEUED), 0},
     {S(ENQUEUE), S(EXISTS), IF(MAYBE_OURS), S(COMPARE_QUEUE), DO(LOOK), 0},
@@ -73,26 +78,52 @@ static const struct move rows[] = {
     {S(ENQUEUE), S(FULL), IF(TO_BE_TOLD), S(ENDED), DO(BUSY_QUEUE), 0},
     {S(ENQUEUE), S(FULL), ALWAYS, S(SPILL), DO(STORE), 0},
 
+    {S(SPILL), S(STORED), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(SPILL), S(STORED), IF(NOW_LATER), S(CHECK_LATER), DO(LOOK), 0},
+    {S(SPILL), S(STORED), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(SPILL), S(STORED), ALWAYS, S(ENDED), DO(ACCEPT_SPILLED), 0},
     {S(SPILL), S(EXISTS), ALWAYS, S(COMPARE_SPILL), DO(LOOK), 0},
     {S(SPILL), S(FULL), IF(REPLIES), S(ENDED), DO(BUSY_SPILL), 0},
     {S(SPILL), S(FULL), ALWAYS, S(BURY), DO(BURY_FULL), 0},
 
+    {S(DELAY), S(STORED), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(DELAY), S(STORED), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(DELAY), S(STORED), ALWAYS, S(ENDED), DO(ACCEPT_LATER), 0},
     {S(DELAY), S(EXISTS), ALWAYS, S(COMPARE_LATER), DO(LOOK), 0},
 
+    {S(CHECK_RECORD), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_DONE), 0},
+    {S(CHECK_RECORD), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+    {S(CHECK_RECORD), S(NOT_FOUND), IF(NOW_LATER), S(CHECK_LATER), DO(LOOK), 0},
+    {S(CHECK_RECORD), S(NOT_FOUND), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
+    {S(CHECK_RECORD), S(NOT_FOUND), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+    {S(CHECK_LATER), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_LATER), 0},
+    {S(CHECK_LATER), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+    {S(CHECK_LATER), S(NOT_FOUND), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
+    {S(CHECK_LATER), S(NOT_FOUND), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+    {S(CHECK_DEAD), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_DEAD), 0},
+    {S(CHECK_DEAD), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+    {S(CHECK_DEAD), S(NOT_FOUND), ALWAYS, S(ENDED), DO(ACCEPT_STORED), 0},
+
     /* The id exists: is it ours? Gone again: finished, or on its way to another attempt. Look
      * everywhere before storing it anew. */
+    {S(COMPARE_QUEUE), S(OURS), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(COMPARE_QUEUE), S(OURS), IF(NOW_LATER), S(CHECK_LATER), DO(LOOK), 0},
+    {S(COMPARE_QUEUE), S(OURS), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(COMPARE_QUEUE), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_QUEUED), 0},
     {S(COMPARE_QUEUE), S(FOUND), ALWAYS, S(WORK), DO(LOOK), 0},
     {S(COMPARE_QUEUE), S(NOT_FOUND), IF(ROUNDS_OVER), S(ENDED), DO(KNOWN_QUEUED), 0},
     {S(COMPARE_QUEUE), S(NOT_FOUND), IF(KEYED), S(RECORD), DO(LOOK), 0},
     {S(COMPARE_QUEUE), S(NOT_FOUND), ALWAYS, S(PLACE), DO(CHOOSE), 0},
+    {S(COMPARE_SPILL), S(OURS), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(COMPARE_SPILL), S(OURS), IF(NOW_LATER), S(CHECK_LATER), DO(LOOK), 0},
+    {S(COMPARE_SPILL), S(OURS), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(COMPARE_SPILL), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_SPILLED), 0},
     {S(COMPARE_SPILL), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_SPILLED), 0},
     {S(COMPARE_SPILL), S(NOT_FOUND), IF(ROUNDS_OVER), S(ENDED), DO(KNOWN_QUEUED), 0},
     {S(COMPARE_SPILL), S(NOT_FOUND), IF(KEYED), S(RECORD), DO(LOOK), 0},
     {S(COMPARE_SPILL), S(NOT_FOUND), ALWAYS, S(PLACE), DO(CHOOSE), 0},
+    {S(COMPARE_LATER), S(OURS), IF(NOW_DONE), S(CHECK_RECORD), DO(LOOK), 0},
+    {S(COMPARE_LATER), S(OURS), IF(NOW_DEAD), S(CHECK_DEAD), DO(LOOK), 0},
     {S(COMPARE_LATER), S(OURS), ALWAYS, S(ENDED), DO(ACCEPT_LATER), 0},
     {S(COMPARE_LATER), S(FOUND), ALWAYS, S(ENDED), DO(KNOWN_LATER), 0},
     {S(COMPARE_LATER), S(NOT_FOUND), IF(ROUNDS_OVER), S(ENDED), DO(KNOWN_QUEUED), 0},
@@ -171,6 +202,12 @@ static bool holds(unsigned condition, const void *facts)
         return f->same;
     case IF(WAITS):
         return f->waits;
+    case IF(NOW_DONE):
+        return f->now_done;
+    case IF(NOW_LATER):
+        return f->now_later;
+    case IF(NOW_DEAD):
+        return f->now_dead;
     default:
         return true;
     }

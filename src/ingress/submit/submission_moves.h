@@ -8,25 +8,29 @@
 #include "base/moves.h"
 
 /* Each state is the answer that is awaited. */
-#define SUBMISSION_STATES(X)                                                          \
-    X(SUBMISSION_NEW, "new")                      /* its checks */                    \
-    X(SUBMISSION_RECORD, "record looked for")     /* in KV_AX_DONE */                 \
-    X(SUBMISSION_LATER, "AX_LATER looked at")     /* is its key there? */             \
-    X(SUBMISSION_DEAD, "AX_DEAD looked at")       /* is its key there? */             \
-    X(SUBMISSION_PLACE, "to be placed")           /* queue, spill, later */           \
-    X(SUBMISSION_QUEUE, "queue looked at")        /* before another place takes it */ \
-    X(SUBMISSION_WORK, "AX_WORK looked at")       /* is the known task running? */    \
-    X(SUBMISSION_ENQUEUE, "going into the queue") /* PubAck of the queue stream */    \
-    X(SUBMISSION_SPILL, "going into the spill")   /* PubAck of AX_SPILL */            \
-    X(SUBMISSION_DELAY, "going into AX_LATER")    /* PubAck of AX_LATER */            \
-    X(SUBMISSION_COMPARE_QUEUE, "queue compared") /* is what is stored there ours? */ \
-    X(SUBMISSION_COMPARE_SPILL, "spill compared")                                     \
-    X(SUBMISSION_COMPARE_LATER, "AX_LATER compared")                                  \
-    X(SUBMISSION_BURY, "going into AX_DEAD")       /* PubAck of AX_DEAD */            \
-    X(SUBMISSION_SCHEDULE, "schedule looked for")  /* recurring: of its key */        \
-    X(SUBMISSION_REPLACE, "schedule being stored") /* PubAck of AX_LATER */           \
-    X(SUBMISSION_OLDER, "older schedule looked for")                                  \
-    X(SUBMISSION_REMOVE, "older schedule being removed")                              \
+#define SUBMISSION_STATES(X)                                                              \
+    X(SUBMISSION_NEW, "new")                      /* its checks */                        \
+    X(SUBMISSION_RECORD, "record looked for")     /* in KV_AX_DONE */                     \
+    X(SUBMISSION_LATER, "AX_LATER looked at")     /* is its key there? */                 \
+    X(SUBMISSION_DEAD, "AX_DEAD looked at")       /* is its key there? */                 \
+    X(SUBMISSION_PLACE, "to be placed")           /* queue, spill, later */               \
+    X(SUBMISSION_QUEUE, "queue looked at")        /* before another place takes it */     \
+    X(SUBMISSION_WORK, "AX_WORK looked at")       /* is the known task running? */        \
+    X(SUBMISSION_ENQUEUE, "going into the queue") /* PubAck of the queue stream */        \
+    X(SUBMISSION_SPILL, "going into the spill")   /* PubAck of AX_SPILL */                \
+    X(SUBMISSION_DELAY, "going into AX_LATER")    /* PubAck of AX_LATER */                \
+    X(SUBMISSION_COMPARE_QUEUE, "queue compared") /* is what is stored there ours? */     \
+    X(SUBMISSION_COMPARE_SPILL, "spill compared")                                         \
+    X(SUBMISSION_COMPARE_LATER, "AX_LATER compared")                                      \
+    /* stored, and heard meanwhile that its key had ended before, or goes on elsewhere */ \
+    X(SUBMISSION_CHECK_RECORD, "stored, record checked")                                  \
+    X(SUBMISSION_CHECK_LATER, "stored, AX_LATER checked")                                 \
+    X(SUBMISSION_CHECK_DEAD, "stored, AX_DEAD checked")                                   \
+    X(SUBMISSION_BURY, "going into AX_DEAD")       /* PubAck of AX_DEAD */                \
+    X(SUBMISSION_SCHEDULE, "schedule looked for")  /* recurring: of its key */            \
+    X(SUBMISSION_REPLACE, "schedule being stored") /* PubAck of AX_LATER */               \
+    X(SUBMISSION_OLDER, "older schedule looked for")                                      \
+    X(SUBMISSION_REMOVE, "older schedule being removed")                                  \
     X(SUBMISSION_ENDED, "ended")
 enum submission_state {
 #define X(name, text) name,
@@ -86,7 +90,10 @@ enum submission_event {
     X(SUBMISSION_IF_KEYED, "keyed")                                  \
     X(SUBMISSION_IF_STAYED, "asked to be removed before")            \
     X(SUBMISSION_IF_SAME, "same schedule was found")                 \
-    X(SUBMISSION_IF_WAITS, "waits")
+    X(SUBMISSION_IF_WAITS, "waits")                                  \
+    X(SUBMISSION_IF_NOW_DONE, "by now a record may exist")           \
+    X(SUBMISSION_IF_NOW_LATER, "by now AX_LATER may have another")   \
+    X(SUBMISSION_IF_NOW_DEAD, "by now AX_DEAD may have it")
 enum submission_condition {
 #define X(name, text) name,
     SUBMISSION_CONDITIONS(X)
@@ -108,6 +115,7 @@ enum submission_condition {
     X(SUBMISSION_DO_ACCEPT_QUEUED, "answer: accepted, queued")                     \
     X(SUBMISSION_DO_ACCEPT_SPILLED, "answer: accepted, queued (in the spill)")     \
     X(SUBMISSION_DO_ACCEPT_LATER, "answer: accepted, later")                       \
+    X(SUBMISSION_DO_ACCEPT_STORED, "answer: accepted, as it is stored")            \
     X(SUBMISSION_DO_KNOWN_QUEUED, "answer: known, queued")                         \
     X(SUBMISSION_DO_KNOWN_SPILLED, "answer: known, queued (in the spill)")         \
     X(SUBMISSION_DO_KNOWN_RUNNING, "answer: known, running")                       \
@@ -143,7 +151,8 @@ struct submission_facts {
     bool spill_kept; /* OVER_POOL_SHARE: the spill has room only for pools within their share */
     bool sent_again; /* EXISTS: an earlier publish of ours may have been stored */
     bool seq_known;  /* EXISTS: the server named the sequence of what exists */
-    bool stayed;     /* FOUND: the older schedule that was to be removed is still there */
+    bool now_done, now_later, now_dead; /* STORED, OURS: may its key be there by now? */
+    bool stayed; /* FOUND: the older schedule that was to be removed is still there */
     /* kept by submission_moves_step */
     bool waits;  /* it is deferred, or waits for a moment or for a retry */
     bool looked; /* its key is not in its queue */

@@ -71,10 +71,25 @@ void submission_store_refused(struct submission *s, const char *stream, const st
     submission_refuse(s, REFUSED_SERVER, &v);
 }
 
+/* Another submission of its key may have ended while this one was on its way: what has been heard
+ * of that by now came before our PubAck, and the look before the publish knew nothing of it. While
+ * not all is read every key may be anywhere: then that look counts. */
+void submission_store_note(struct submission *s, const char *stream, uint64_t seq)
+{
+    struct key_index *k = s->ing->key_index;
+    bool known = s->facts.keyed && key_index_is_whole(k);
+    unsigned places = known ? key_index_maybe(k, s->task.id) : 0;
+    s->answer.seq = s->answer.stored_seq = seq;
+    s->answer.stored_in = stream == s->queue->p.stream ? NULL : stream;
+    s->facts.now_done = (places & KEY_DONE) != 0;
+    s->facts.now_later = (places & KEY_LATER) != 0;
+    s->facts.now_dead = (places & KEY_DEAD) != 0;
+}
+
 static void stored(struct submission *s, const char *stream, const struct answer *a)
 {
     if (a->err == AX_OK) {
-        s->answer.seq = a->seq;
+        submission_store_note(s, stream, a->seq);
         submission_event(s, SUBMISSION_STORED);
     } else if (is_error(a, JSERR_WRONG_LAST_SEQ)) {
         s->answer.seq = a->last_seq;

@@ -24,7 +24,8 @@ static void record_comes_back_as_packed(void **state)
                              .pool = "email",
                              .attempt = 3,
                              .fence = 12345678901234567890u,
-                             .finished_ns = 1896080400000000001};
+                             .finished_ns = 1896080400000000001,
+                             .submitted = 1896080300000000002};
     uint8_t buf[RECORD_MAX_BYTES];
     struct record back = pack_and_unpack(&r, buf);
     assert_int_equal(back.state, RECORD_DONE);
@@ -32,6 +33,7 @@ static void record_comes_back_as_packed(void **state)
     assert_int_equal(back.attempt, 3);
     assert_true(back.fence == r.fence);
     assert_int_equal(back.finished_ns, r.finished_ns);
+    assert_int_equal(back.submitted, r.submitted);
     size_t bytes = record_pack(&r, buf, sizeof(buf));
     assert_int_equal(record_pack(&r, buf, bytes), bytes);
     assert_int_equal(record_pack(&r, buf, bytes - 1), 0);
@@ -43,7 +45,8 @@ static void longest_record_fits(void **state)
     struct record r = {.state = RECORD_CANCELLED,
                        .attempt = UINT32_MAX,
                        .fence = UINT64_MAX,
-                       .finished_ns = INT64_MIN};
+                       .finished_ns = INT64_MIN,
+                       .submitted = INT64_MIN};
     memset(r.pool, 'p', NAME_MAX_CHARS);
     uint8_t buf[RECORD_MAX_BYTES];
     struct record back = pack_and_unpack(&r, buf);
@@ -57,7 +60,8 @@ static void firing_names_its_task(void **state)
     struct record r = {.state = RECORD_FIRED,
                        .attempt = UINT32_MAX,
                        .fence = UINT64_MAX,
-                       .finished_ns = INT64_MIN};
+                       .finished_ns = INT64_MIN,
+                       .submitted = INT64_MIN};
     memset(r.pool, 'p', NAME_MAX_CHARS);
     memset(r.priority, 'q', NAME_MAX_CHARS);
     memset(r.task, 'a', TASK_ID_CHARS);

@@ -18,7 +18,7 @@ static struct record_batch full_batch(void)
         snprintf(e->task, sizeof(e->task), "%032d", i);
         e->attempt = UINT32_MAX;
         e->fence = UINT64_MAX;
-        e->finished_ns = INT64_MIN;
+        e->finished_ns = e->submitted = INT64_MIN;
     }
     return p;
 }
@@ -26,11 +26,12 @@ static struct record_batch full_batch(void)
 static void batch_comes_back_as_packed(void **state)
 {
     (void)state;
-    const struct record_batch p = {.pool = "email",
-                                   .count = 2,
-                                   .entries = {{"0123456789abcdef0123456789abcdef", 3,
-                                                12345678901234567890u, 1896080400000000001},
-                                               {"aNUIDof22characters000", 1, 7, 5}}};
+    const struct record_batch p = {
+        .pool = "email",
+        .count = 2,
+        .entries = {{"0123456789abcdef0123456789abcdef", 3, 12345678901234567890u,
+                     1896080400000000001, 1896080300000000002},
+                    {"aNUIDof22characters000", 1, 7, 5, 4}}};
     uint8_t buf[RECORD_BATCH_MAX_BYTES];
     struct record_batch back;
     struct record r;
@@ -44,6 +45,7 @@ static void batch_comes_back_as_packed(void **state)
     assert_int_equal(r.attempt, 3);
     assert_true(r.fence == 12345678901234567890u);
     assert_int_equal(r.finished_ns, 1896080400000000001);
+    assert_int_equal(r.submitted, 1896080300000000002);
     assert_true(record_batch_find(&back, "aNUIDof22characters000", &r));
     assert_int_equal(r.fence, 7);
     assert_false(record_batch_find(&back, "aNUIDof22characters001", &r));

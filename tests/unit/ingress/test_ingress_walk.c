@@ -28,6 +28,8 @@ enum rule {
     SPILLED,      /* an ordered task in the spill */
     SILENT,       /* no reply subject, and ended without being stored, known or buried */
     UNANSWERED,   /* a reply subject, and not exactly one answer */
+    TWO_NEW,      /* answered as new, though its key was done before it was stored */
+    NONE_NEW,     /* answered as known, though it was itself what was done */
     NO_MOVE,      /* an event without a row */
 };
 
@@ -43,7 +45,9 @@ struct stored {
 struct submission {
     struct submission_facts facts;
     bool lives, delayed, stored, buried;
-    int number; /* its stamp: tells it from all others */
+    bool noted;    /* its answer came, or it was found */
+    bool was_late; /* its key was done, and that was heard, before it was stored */
+    int number;    /* its stamp: tells it from all others */
     int answers, tries;
     bool was_done, was_dead;
     long since;
@@ -62,6 +66,7 @@ static struct {
     bool keyed, ordered, spills, all_read;
     bool queue_full, spill_full, accepted;
     struct stored queue, spill, later;
+    int done_of;               /* which submission was done */
     bool done, dead, released; /* released: what follows the queue message is stored */
     int numbers, fed[2];       /* number of the message that was fed last, by source */
     struct submission submission[SUBMISSIONS];
@@ -147,6 +152,8 @@ static void accept(struct submission *s)
 {
     if (!s->stored)
         broke(UNSTORED);
+    if (s->was_late)
+        broke(TWO_NEW);
     w.accepted = true;
 }
 
@@ -159,8 +166,10 @@ static void submission_act(struct submission *s, enum submission_action action)
     }
     if (action >= SUBMISSION_DO_BUSY_SHARE && action <= SUBMISSION_DO_REFUSE && !s->facts.replies)
         broke(SILENT);
-    if (action >= SUBMISSION_DO_ACCEPT_QUEUED && action <= SUBMISSION_DO_ACCEPT_LATER)
+    if (action >= SUBMISSION_DO_ACCEPT_QUEUED && action <= SUBMISSION_DO_ACCEPT_STORED)
         accept(s);
+    if (action == SUBMISSION_DO_KNOWN_DONE && s->noted && w.done_of == s->number)
+        broke(NONE_NEW);
     if (action >= SUBMISSION_DO_ACCEPT_QUEUED && action <= SUBMISSION_DO_REFUSE)
         s->answers++;
     if (s->facts.state == SUBMISSION_ENDED)
@@ -196,9 +205,21 @@ static void submit(struct submission *s)
     submission_event(s, one_in(20) ? SUBMISSION_REFUSED : SUBMISSION_VALID);
 }
 
+static void note_stored(struct submission *s, bool delayed)
+{
+    bool heard = w.keyed && w.all_read;
+    s->noted = true;
+    s->facts.now_done = heard && (w.done || one_in(8));
+    s->facts.now_later = heard && !delayed && (w.later.exists || one_in(8));
+    s->facts.now_dead = heard && (w.dead || one_in(8));
+}
+
 static void look(struct submission *s, const struct stored *place, bool compares)
 {
     bool ours = place->exists && place->of == s->number;
+    if (ours && (place == &w.queue || place == &w.spill || place == &w.later) && compares &&
+        s->facts.state <= SUBMISSION_COMPARE_LATER)
+        note_stored(s, place == &w.later);
     submission_event(s, !place->exists     ? SUBMISSION_NOT_FOUND
                         : compares && ours ? SUBMISSION_OURS
                                            : SUBMISSION_FOUND);
@@ -235,6 +256,7 @@ static void store(struct submission *s, struct stored *place, bool full)
         if (!s->stored && was_known(s, place))
             broke(STORED_TWICE);
         put(place, 1, s->number);
+        s->was_late = w.keyed && w.done && w.done_of != s->number && w.all_read;
         if (place == &w.queue)
             w.released = false;
         s->stored = true;
@@ -245,6 +267,8 @@ static void store(struct submission *s, struct stored *place, bool full)
     s->facts.seq_known = !one_in(8);
     s->facts.spills = w.spills;
     s->tries = 0;
+    if (!exists && !full)
+        note_stored(s, s->facts.state == SUBMISSION_DELAY);
     submission_event(s, exists ? SUBMISSION_EXISTS : full ? SUBMISSION_FULL : SUBMISSION_STORED);
 }
 
@@ -262,6 +286,7 @@ static void bury(struct submission *s)
 static void answer_submission(struct submission *s)
 {
     const struct stored dead = {.exists = w.dead, .of = -1},
+                        done = {.exists = w.done, .of = w.done_of},
                         work = {.exists = w.queue.exists && one_in(2)};
     if (one_in(12) && s->tries == 0) {
         submission_event(s, one_in(2) ? SUBMISSION_NO_ANSWER : SUBMISSION_NO_ROOM);
@@ -291,6 +316,15 @@ static void answer_submission(struct submission *s)
         break;
     case SUBMISSION_DELAY:
         store(s, &w.later, false);
+        break;
+    case SUBMISSION_CHECK_RECORD:
+        look(s, &done, true);
+        break;
+    case SUBMISSION_CHECK_LATER:
+        look(s, &w.later, true);
+        break;
+    case SUBMISSION_CHECK_DEAD:
+        look(s, &dead, true);
         break;
     case SUBMISSION_COMPARE_QUEUE:
         look(s, &w.queue, true);
@@ -435,6 +469,7 @@ static void dispatch(void)
         q->exists = w.released = false;
     } else if (one_in(3)) {
         w.done = true;
+        w.done_of = q->of;
         w.released = true;
     } else if (q->attempt >= 3) {
         w.dead = true;
@@ -548,6 +583,8 @@ static void a_wrong_row_of_a_submission_is_caught(void **state)
         {S(SPILL), S(FULL), S(ALWAYS), S(ENDED), S(DO_BUSY_SPILL), SILENT},
         {S(BURY), S(REFUSED), S(ALWAYS), S(ENDED), S(DO_END), SILENT},
         {S(WORK), S(FOUND), S(ALWAYS), S(ENDED), S(DO_END), UNANSWERED},
+        {S(ENQUEUE), S(STORED), S(IF_NOW_DONE), S(ENDED), S(DO_ACCEPT_QUEUED), TWO_NEW},
+        {S(CHECK_RECORD), S(OURS), S(ALWAYS), S(ENDED), S(DO_KNOWN_DONE), NONE_NEW},
     };
     static struct mutant x;
     (void)state;
