@@ -1,6 +1,7 @@
 # A worker that asked is gone before its task comes (kill -9): the hand-off lies in AX_WORK, and nobody fetches it. It is
-# taken back when it expires, when its pool is paused, and when a worker would have lost it by then. That is no attempt
-# of the task's: it is not lost, not counted as a failure, and takes its place among the others anew.
+# taken back when it expires, when its pool is paused, and when a worker would have lost it by then, or would have used
+# up its time. That is no attempt of the task's: it is not lost, not counted as a failure, and takes its place among the
+# others anew.
 # ctest: sanitize=address
 import asyncio
 import json
@@ -35,8 +36,9 @@ async def is_back(ax, task, pool):
 
 
 async def test(ax):
-    await asyncio.gather(ax.pool("expires"), ax.pool("paused", {"max_retry": 0}),
-                         ax.pool("lies", {"max_retry": 0}, ack_wait=WAIT_S))
+    await asyncio.gather(ax.pool("expires"), ax.pool("paused", {"max_retry": 0}), ax.pool("limited", {"max_retry": 0}),
+                         ax.pool("lies", {"max_retry": 0}))
+    await ax.edit_consumer("AX_WORK", "lies", ack_wait=int(WAIT_S * 1e9))
 
     # For a worker that polls, seldom, it lies there until it comes again.
     polled = (await ax.submit("x", "polled", "low", "lies"))["task"]
@@ -46,12 +48,19 @@ async def test(ax):
 
     expired = await hand_off(ax, "expires", "expired", headers={"Ax-Expires": "1s"})
     paused = await hand_off(ax, "paused", "paused")
+    limited = await hand_off(ax, "limited", "limited", headers={"Ax-Timeout": "1s"})
     await ax.put_pool("paused", {"max_retry": 0, "paused": True})
 
     # It has expired: a dead letter, and no worker gets it.
     letter = await eventually(lambda: ax.last("AX_DEAD", f"ax.dead.expires.{expired}"), 10, "a dead letter")
     assert letter[0]["Ax-Reason"] == "expired", letter
     await eventually(lambda: gone(ax, expired, "expires"), 10, "and the hand-off is gone")
+
+    # It may run for a second, and nobody has begun.
+    await eventually(lambda: is_back(ax, limited, "limited"), 10, "back in its queue")
+    worker = await ax.worker("limited")
+    await eventually(lambda: worker.finished, 10, "it runs")
+    assert len(worker.starts) == 1 and worker.starts[0].headers["Ax-Given-Back"] == "1", worker.starts
 
     # Its pool is paused: it waits in its queue, and runs when the pool goes on.
     await eventually(lambda: is_back(ax, paused, "paused"), 10, "back in its queue")
@@ -80,7 +89,7 @@ async def test(ax):
     assert worker.starts[1].headers["Ax-Given-Back"] == "2", worker.starts[1].headers
     assert ax.dispatch.metric('ax_taken_back_total{pool="lies"}') == 2
 
-    await ax.settled(4, dead=1)
+    await ax.settled(5, dead=1)
     assert ax.dispatch.metric('ax_dead_total{pool="expires",reason="expired"}') == 1
 
 

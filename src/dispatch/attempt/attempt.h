@@ -52,6 +52,7 @@ struct attempt_hand_off {
     bool removed;       /* it is gone from AX_WORK, and nobody has acked it */
     bool unfetched;     /* nobody fetched it, and it is being taken back */
     bool polled;        /* handed to one that polls, and need not be there all the time */
+    bool overrun;       /* the clock of its Ax-Timeout has run out */
     bool doubted;       /* an ack of it was heard that is not the worker's */
     int64_t doubted_ns; /* monotonic: when AX_WORK was last read because of that */
     int64_t at_ns;      /* monotonic: hand-off, as far as it is known; 0: it is not */

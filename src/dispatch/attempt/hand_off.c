@@ -22,6 +22,7 @@
 
 #define AGAIN_MS 200
 #define LIMIT_AGAIN_MS 100
+#define LYING_MS 1000
 #define NAK_DEAD_MS 2000         /* its dead letter is not stored yet */
 #define ANSWER_MIN_NS 10000000LL /* lets the smoothed time grow from nothing */
 /* An answer rarely takes longer; one that does is being held up, and says nothing of the next. */
@@ -381,10 +382,37 @@ void hand_off_revoke_older(struct attempt *a, const struct attempt_news *news)
 
 /* ---- Ax-Timeout ---- */
 
+static void on_limit(void *arg);
+
+/* The clock runs from the hand-off. What lies in AX_WORK still has not run. */
+static bool may_lie_there(const struct attempt *a)
+{
+    return a->state == ATTEMPT_RUNNING && a->hand_off.heard_ns == 0 &&
+           a->hand_off.seq > a->pool->consumer.delivered_seq;
+}
+
+/* It is taken back, or found to be with a worker; for one that polls it lies on. */
+static void verify_lying(struct attempt *a)
+{
+    a->hand_off.overrun = true;
+    loop_timer_start(a->pool->dispatch->loop, &a->hand_off.limit,
+                     a->hand_off.polled ? LYING_MS : LIMIT_AGAIN_MS, on_limit, a);
+    attempt_on(a, ATTEMPT_ON_UNFETCHED, NULL);
+}
+
 static void on_limit(void *arg)
 {
     struct attempt *a = arg;
     char took[48], why[120];
+    if (may_lie_there(a)) {
+        verify_lying(a);
+        return;
+    }
+    if (a->hand_off.overrun && a->hand_off.polled) { /* its worker has come by now */
+        a->hand_off.overrun = a->hand_off.polled = false;
+        hand_off_limit(a, 0);
+        return;
+    }
     snprintf(why, sizeof(why), "ran longer than its timeout of %s",
              duration_format(a->task.timeout_ms, took));
     attempt_on(a, ATTEMPT_ON_OVERRAN,

@@ -40,10 +40,11 @@ static ax_err publish(struct pool *p, const char *subject, const char *reply, co
 {
     natsMsg *msg = NULL;
     char ttl[24];
+    snprintf(ttl, sizeof(ttl), "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
     if (natsMsg_Create(&msg, subject, reply, (const char *)data, (int)bytes) == NATS_OK &&
-        p->settings.window_ms < BUCKET_WINDOW_MS) {
-        snprintf(ttl, sizeof(ttl), "%" PRId64 "s", (p->settings.window_ms + 999) / 1000);
-        header_set(msg, HDR_TTL, ttl);
+        p->settings.window_ms < BUCKET_WINDOW_MS && header_set(msg, HDR_TTL, ttl) != NATS_OK) {
+        natsMsg_Destroy(msg); /* without it the key would be known for longer than its pool wants */
+        msg = NULL;
     }
     return pipeline_publish(p->dispatch->pipeline, reply, msg, 0, cb, arg);
 }

@@ -51,9 +51,9 @@ bool verify_wants_back(const struct attempt *a)
     const struct pool *p = a->pool;
     if (a->hand_off.heard_ns != 0)
         return false; /* a worker has it, whatever a consumer says that was made anew */
+    int64_t lies_ns = loop_now_ns(p->dispatch->loop) - a->hand_off.known_ns;
     return hand_off_is_expired(a) || p->paused ||
-           (!a->hand_off.polled &&
-            loop_now_ns(p->dispatch->loop) - a->hand_off.known_ns >= p->consumer.ack_wait_ns);
+           (!a->hand_off.polled && (a->hand_off.overrun || lies_ns >= p->consumer.ack_wait_ns));
 }
 
 static void take_back(struct attempt *a)
@@ -80,6 +80,7 @@ static void on_consumer(struct attempt *a, ax_err err, const struct consumer_inf
         return;
     }
     p->consumer.ack_wait_ns = info->ack_wait_ns;
+    p->consumer.delivered_seq = info->delivered_stream_seq;
     bool delivered = info->delivered_stream_seq >= a->hand_off.seq;
     if (!delivered && (a->hand_off.removed || verify_wants_back(a))) {
         take_back(a);
@@ -105,10 +106,18 @@ void verify_read_consumer(struct attempt *a, const struct attempt_news *news)
         no_answer(a);
 }
 
+#define OVER (INT64_MIN / 2) /* active_ns: the server itself says that ack wait is over */
+
 void verify_end_activity(struct attempt *a, const struct attempt_news *news)
 {
     (void)news;
-    a->hand_off.active_ns = INT64_MIN / 2; /* the server itself says that ack wait is over */
+    a->hand_off.active_ns = OVER;
+}
+
+void verify_forgive_silence(struct attempt *a, int64_t now_ns)
+{
+    if (a->hand_off.active_ns != OVER)
+        a->hand_off.active_ns = now_ns;
 }
 
 /* ---- gone: with its stream? ---- */

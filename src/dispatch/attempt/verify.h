@@ -25,6 +25,9 @@ void verify_lose(struct attempt *a, const struct attempt_news *news);
 void verify_say_removed(struct attempt *a, const struct attempt_news *news);
 void verify_say_unheard(struct attempt *a, const struct attempt_news *news);
 
+/* It may have been heard of meanwhile: its ack wait is counted from now_ns (monotonic), unless the
+ * server itself has said that it is over. */
+void verify_forgive_silence(struct attempt *a, int64_t now_ns);
 /* A number that changes when acks of the pool may have been missed. */
 uint64_t verify_hearing(const struct pool *p);
 /* Those of `needed` (ATTEMPT_IS_…) that are this file's and hold. */

@@ -7,6 +7,7 @@
 #include "dispatch/attempt/adopt.h"
 #include "dispatch/attempt/attempt_ask.h"
 #include "dispatch/attempt/record_writer.h"
+#include "dispatch/attempt/verify.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/fair/ordered.h"
 #include "dispatch/lead/catch_up.h"
@@ -235,9 +236,18 @@ void pool_reopen(struct pool *p)
     adapt_abandon(&p->adapt);
 }
 
+/* What workers said meanwhile was not heard: nobody is silent who may have said something. */
+static void forgive_silence(struct pool *p)
+{
+    int64_t now = loop_now_ns(p->dispatch->loop);
+    for (struct attempt *a = p->by_work; a != NULL; a = a->by_work.next)
+        verify_forgive_silence(a, now);
+}
+
 void pool_reconnected(struct pool *p)
 {
     demand_forget(&p->flow.demand);
+    forgive_silence(p);
     for (int i = 0; i < p->queue_count; i++)
         puller_reconnected(p->queues[i]->puller);
     p->consumer.told_ns = 0;
