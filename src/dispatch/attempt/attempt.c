@@ -58,15 +58,15 @@ static const char *step_of(enum attempt_state state)
     }
 }
 
-static void log_left(const struct attempt *a, enum attempt_state from,
-                     const struct attempt_news *news)
+static void log_left(struct attempt *a, enum attempt_state from, const struct attempt_news *news)
 {
     char buf[160];
-    if (from != ATTEMPT_VERIFYING_LEASE) {
+    if (from != ATTEMPT_VERIFYING_LEASE && !a->end.quiet) {
         log_warn("step got no usable answer, left to the lease", "task=%s pool=%s step=%s why=%s",
                  a->task.id, a->pool->name, step_of(from),
                  log_quote(news->why != NULL ? news->why : "", buf, sizeof(buf)));
     }
+    a->end.quiet = a->end.judge_again;
 }
 
 /* Carries out the actions. The last may forget the attempt. */

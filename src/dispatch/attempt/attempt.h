@@ -71,6 +71,8 @@ struct attempt_hand_off {
 struct attempt_ending {
     enum attempt_end kind;
     bool decided;         /* kind holds, and is not judged anew */
+    bool judge_again;     /* decided by the server's limit of now: holds only once it is written */
+    bool quiet;           /* that was said once */
     bool written;         /* what follows (retry or dead letter) is stored */
     bool next_attempt;    /* what follows is a retry */
     int64_t delay_ms;     /* before the next attempt; -1: the backoff decides */
@@ -136,6 +138,7 @@ struct attempt_news {
     uint32_t attempt;      /* END_DONE: what is to be recorded; 0: this attempt */
     uint64_t fence;
     struct metric *count; /* counted if the end is decided; NULL: nothing */
+    bool judge_again;     /* that end holds only once what follows is stored */
     bool overload;        /* it ended without a word in time: pressure for an adaptive rate */
     const char *why;      /* NO_ANSWER: which step got none */
     struct task *task;    /* CONTENT: what was read; NULL: the attempt's own */

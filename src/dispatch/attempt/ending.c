@@ -21,8 +21,12 @@
 
 #define DELETE_WAIT_MS 5000
 
+/* What the server's limit of now decided is judged by that of then, when the lease has come back.
+ */
 static void no_answer(struct attempt *a, const char *why)
 {
+    if (a->end.judge_again && !a->end.written)
+        a->end.decided = false;
     attempt_on(a, ATTEMPT_ON_NO_ANSWER, &(struct attempt_news){.why = why});
 }
 
@@ -76,6 +80,7 @@ void ending_decide(struct attempt *a, const struct attempt_news *news)
     e->kind = news->end;
     e->decided = true;
     e->written = false;
+    e->judge_again = news->judge_again;
     e->delay_ms = news->delay_ms;
     e->why = news->dead;
     snprintf(e->reason, sizeof(e->reason), "%s", news->reason != NULL ? news->reason : "");
@@ -261,7 +266,8 @@ void ending_write_dead_letter(struct attempt *a, const struct attempt_news *news
     const struct task *t = content(a, news);
     struct dispatch *d = a->pool->dispatch;
     char subject[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX], why[400], when[40];
-    log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, a->pool->name, t->attempt);
+    if (!a->end.quiet)
+        log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, a->pool->name, t->attempt);
     name_subject_dead(subject, a->pool->name, t->id);
     attempt_identity(a, ".dead", id);
     why_dead(a, t, why, sizeof(why));

@@ -317,8 +317,12 @@ void hand_off_publish(struct attempt *a, const struct attempt_news *news)
     if (err == AX_E_TOO_LONG) {
         const char *why = "too large for the server's max_payload with the headers of a hand-off";
         attempt_on(a, ATTEMPT_ON_TOO_LARGE,
-                   &(struct attempt_news){
-                       .end = END_BURIED, .dead = DEAD_OTHER, .reason = why, .delay_ms = -1});
+                   &(struct attempt_news){.end = END_BURIED,
+                                          .dead = DEAD_OTHER,
+                                          .reason = why,
+                                          .delay_ms = -1,
+                                          .count = a->pool->count.too_large,
+                                          .judge_again = true});
     } else if (err != AX_OK) {
         no_answer(a);
     }

@@ -34,6 +34,9 @@ static void add_metrics(struct pool *p)
             "Hand-offs that somebody deleted from AX_WORK, and that nobody had acked.");
     COUNTER(unheard, "ax_unheard_ends_total",
             "Tasks taken for done because their hand-off was gone: no ack was heard.");
+    COUNTER(
+        too_large, "ax_too_large_total",
+        "Times that a task could not be handed off: it is larger than the server's max_payload.");
     COUNTER(duplicates, "ax_duplicates_dropped_total",
             "Tasks dropped before their start: done before.");
     COUNTER(superseded_acks, "ax_late_acks_total",
