@@ -13,6 +13,7 @@
  * long: more-restarts DEATHS=1 UNHEARD=1 RESTARTS=1 NAKS=1
  * long: more-recalled RECALLS=2 DEATHS=1 UNHEARD=1 NAKS=1 UNANSWERED=1
  * long: more-removed REMOVALS=1 DEATHS=1 UNHEARD=1 NAKS=1 RESTARTS=1
+ * long: recalled-restart RECALLS=1 DEATHS=1 RESTARTS=1
  * long: absent DEATHS=1 NAKS=1 ABSENCES=1 UNHEARD=1
  * fails: remove-first "DONE WITHOUT AN EFFECT" DEATHS=1
  * fails: no-write-id "TWO DEAD LETTERS" UNANSWERED=1
@@ -28,6 +29,7 @@
  * fails: believe-forged "DONE WITHOUT AN EFFECT" FORGED=1
  * fails: gone-is-done "DONE WITHOUT AN EFFECT" FORGED=1
  * fails: take-back-alone "DONE WITHOUT AN EFFECT" RECALLS=1 DEATHS=1
+ * fails: any-place "LOST" RECALLS=1 DEATHS=1 RESTARTS=1
  * fails: silence-is-done "DONE WITHOUT AN EFFECT" REMOVALS=1
  * fails: no-look-at-stale "STUCK" UNANSWERED=1 NAKS=1
  */
@@ -48,6 +50,7 @@
 #define gone_is_done (V == 15)
 #define take_back_alone (V == 16)
 #define silence_is_done (V == 17)
+#define any_place (V == 18)
 #define clustered false
 #define no_abandon false
 #define keeps_sending false

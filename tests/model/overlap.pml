@@ -36,5 +36,6 @@
 #define gone_is_done false
 #define take_back_alone false
 #define silence_is_done false
+#define any_place false
 #define clustered false
 #include "task.inc"

@@ -70,12 +70,13 @@ struct attempt_hand_off {
 /* How it ends, kept for the steps of ending. ending.c. */
 struct attempt_ending {
     enum attempt_end kind;
-    bool decided;         /* kind holds, and is not judged anew */
-    bool judge_again;     /* decided by the server's limit of now: holds only once it is written */
-    bool quiet;           /* that was said once */
-    bool written;         /* what follows (retry or dead letter) is stored */
-    bool next_attempt;    /* what follows is a retry */
-    int64_t delay_ms;     /* before the next attempt; -1: the backoff decides */
+    bool decided;      /* kind holds, and is not judged anew */
+    bool judge_again;  /* decided by the server's limit of now: holds only once it is written */
+    bool quiet;        /* that was said once */
+    bool written;      /* what follows (retry or dead letter) is stored */
+    bool next_attempt; /* what follows is a retry */
+    uint64_t replaces; /* sequence in AX_LATER of what the retry takes the place of; 0: nothing */
+    int64_t delay_ms;  /* before the next attempt; -1: the backoff decides */
     enum dead_reason why; /* of its dead letter, should it become one */
     char reason[256];     /* the same in words */
     uint32_t attempt; /* END_DONE: what is recorded, with its fencing token: an earlier attempt */

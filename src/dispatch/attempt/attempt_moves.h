@@ -91,6 +91,7 @@
     X(TOO_LARGE, "larger than the server takes")                                     \
     X(PLACE_TAKEN, "another message has its subject")                                \
     X(PLACE_LEADS_ON, "that message leads on just as well")                          \
+    X(PLACE_BEHIND, "that message is no later attempt than this one")                \
     X(PLACE_RECURRING, "that message is a recurring task")                           \
     X(HAND_OFF_THERE, "the hand-off is in AX_WORK")                                  \
     X(HAND_OFF_GONE, "the hand-off is not in AX_WORK")                               \

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -81,6 +82,7 @@ void ending_decide(struct attempt *a, const struct attempt_news *news)
     e->decided = true;
     e->written = false;
     e->judge_again = news->judge_again;
+    e->replaces = 0;
     e->delay_ms = news->delay_ms;
     e->why = news->dead;
     snprintf(e->reason, sizeof(e->reason), "%s", news->reason != NULL ? news->reason : "");
@@ -232,7 +234,7 @@ void ending_write_retry(struct attempt *a, const struct attempt_news *news)
     struct task next = *content(a, news); /* what it points to stays with its owner */
     struct dispatch *d = a->pool->dispatch;
     char subject[SUBJECT_MAX_CHARS], target[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX];
-    char at[48] = "@at ";
+    char at[48] = "@at ", expected[24];
     int64_t due_ns = saturate_add(clock_ax_ns(&d->clock),
                                   saturate_mul(delay_of_retry(a, &next), 1000000));
     next.timeouts += a->end.kind == END_TIMED_OUT;
@@ -242,8 +244,9 @@ void ending_write_retry(struct attempt *a, const struct attempt_news *news)
     name_subject(target, "due", next.priority, next.pool, next.id);
     attempt_identity(a, ".later", id);
     rfc3339_format(due_ns, at + strlen(at));
+    snprintf(expected, sizeof(expected), "%" PRIu64, a->end.replaces);
     const char *const headers[][2] = {{HDR_MSG_ID, id},
-                                      {HDR_EXPECT_SUBJECT_SEQ, "0"},
+                                      {HDR_EXPECT_SUBJECT_SEQ, expected},
                                       {HDR_SCHEDULE, at},
                                       {HDR_SCHEDULE_TARGET, target}};
     a->end.next_attempt = true;
@@ -279,12 +282,23 @@ void ending_write_dead_letter(struct attempt *a, const struct attempt_news *news
     write_next(a, t, subject, headers, 3);
 }
 
-/* The place of the retry is taken. A copy of the task, or this very retry, leads on just as well; a
- * recurring task of the same key does not: that makes other tasks. */
+/* A copy leads on only if the feeder cannot drop it beside the queue message, which is still there:
+ * of a later attempt (rule 4). */
+static bool leads_on(const struct attempt *a, const struct stored_msg *found)
+{
+    const char *attempt = NULL;
+    bool known = natsMsgHeader_Get(found->msg, HDR_ATTEMPT, &attempt) == NATS_OK;
+    return known && strtoull(attempt, NULL, 10) > a->task.attempt;
+}
+
+/* The place of the retry is taken. This very retry, or a copy of the task that is further on, leads
+ * on just as well; another copy is replaced. A recurring task of the same key does neither: that
+ * makes other tasks. */
 static void on_place(struct attempt *a, ax_err err, const struct stored_msg *found)
 {
     const char *cron = NULL, *was = NULL;
     char id[ATTEMPT_IDENTITY_MAX];
+    a->end.replaces = 0;
     if (err != AX_OK) {
         no_answer(a, ax_err_text(err)); /* gone meanwhile, or no answer: once more */
         return;
@@ -298,6 +312,11 @@ static void on_place(struct attempt *a, ax_err err, const struct stored_msg *fou
     }
     attempt_identity(a, ".later", id);
     bool own = natsMsgHeader_Get(found->msg, HDR_MSG_ID, &was) == NATS_OK && strcmp(was, id) == 0;
+    if (!own && !leads_on(a, found)) {
+        a->end.replaces = found->seq;
+        attempt_on(a, ATTEMPT_ON_PLACE_BEHIND, NULL);
+        return;
+    }
     attempt_on(a, ATTEMPT_ON_PLACE_LEADS_ON, &(struct attempt_news){.known = !own});
 }
 

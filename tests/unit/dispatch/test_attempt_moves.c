@@ -73,7 +73,8 @@ static const uint64_t legal[ATTEMPT_STATE_COUNT] = {
                                     ON(NO_ANSWER) | ON(STORED),
     [ATTEMPT_READING_PLACE] = ON(REDELIVERED) | ON(ACK) | ON(NAK) | ON(TERM) | ON(PROGRESS) |
                               ON(OVERRAN) | ON(MAX_DELIVERIES) | ON(WORK_RECREATED) |
-                              ON(NO_ANSWER) | ON(PLACE_LEADS_ON) | ON(PLACE_RECURRING),
+                              ON(NO_ANSWER) | ON(PLACE_LEADS_ON) | ON(PLACE_BEHIND) |
+                              ON(PLACE_RECURRING),
     [ATTEMPT_RELEASING] = ON(REDELIVERED) | ON(ACK) | ON(NAK) | ON(TERM) | ON(PROGRESS) |
                           ON(OVERRAN) | ON(MAX_DELIVERIES) | ON(WORK_RECREATED) | ON(NO_ANSWER) |
                           ON(RELEASED),

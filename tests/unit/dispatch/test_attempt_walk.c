@@ -55,7 +55,7 @@ struct held {
     bool here;
     enum attempt_state state;
     int queue_seq, attempt, hand_off; /* hand_off: index + 1 */
-    bool redelivered, content, decided, written;
+    bool redelivered, content, decided, written, replaces;
     enum attempt_end kind;
     enum attempt_action asked; /* DO_NOTHING: nothing */
     bool executed;
@@ -291,7 +291,7 @@ static void store_retry(struct walk *k)
     k->a.answer = ATTEMPT_ON_STORED;
     if (w->later_from == from)
         return; /* the same message id */
-    if (w->later != 0) {
+    if (w->later != 0 && !k->a.replaces) {
         k->a.answer = ATTEMPT_ON_PLACE_TAKEN;
         return;
     }
@@ -401,7 +401,10 @@ static void execute(struct walk *k)
         a->answer = h != NULL && h->worker == TERMED ? ATTEMPT_ON_TERMINATED : ATTEMPT_ON_FINISHED;
         break;
     case ATTEMPT_DO_READ_PLACE:
-        a->answer = w->later != 0 ? ATTEMPT_ON_PLACE_LEADS_ON : ATTEMPT_ON_NO_ANSWER;
+        a->replaces = w->later != 0 && w->later <= a->attempt;
+        a->answer = w->later == 0 ? ATTEMPT_ON_NO_ANSWER
+                    : a->replaces ? ATTEMPT_ON_PLACE_BEHIND
+                                  : ATTEMPT_ON_PLACE_LEADS_ON;
         break;
     default:
         assert_true(false);
@@ -589,6 +592,8 @@ static void recreate_work(struct walk *k)
 static void feed(struct walk *k)
 {
     struct world *w = &k->w;
+    if (w->queue_seq != 0 && w->queue_attempt >= w->later)
+        w->later = 0; /* rule 4: what is in the queue is as far */
     if (w->later == 0 || w->queue_seq != 0)
         return;
     w->queue_seq = ++w->seqs;
@@ -673,7 +678,7 @@ static void step(struct walk *k)
         break;
     case 17:
         if (pick(k, 8) == 0 && k->a.state == ATTEMPT_WRITING_RETRY && k->w.later == 0) {
-            k->w.later = k->a.attempt + 1; /* a copy of the task, by somebody else */
+            k->w.later = k->a.attempt + (int)pick(k, 2); /* a copy of the task, by somebody else */
             k->w.later_from = -1;
         }
         break;
@@ -814,6 +819,8 @@ static const struct mutant mutants[] = {
       ATTEMPT_IS_DOUBTED, RECORDING, DO(DECIDE), DO(RECORD)),
     M("7: gone means done, although no ack was heard", VERIFYING_TERMINATION, FINISHED,
       ATTEMPT_IS_UNHEARD, RECORDING, DO(DECIDE), DO(RECORD)),
+    M("4: a copy that is no further on leads on", READING_PLACE, PLACE_BEHIND, 0, RELEASING,
+      DO(NOTE_WRITTEN), DO(RELEASE)),
     M("1: what nobody fetched is removed first", VERIFYING_CONSUMER, NOT_FETCHED, 0, CHOOSE_FAILURE,
       DO(REMOVE_HAND_OFF), DO(DECIDE)),
     M("7: an ack that does not fit counts", RUNNING, MISFIT, 0, RECORDING, DO(DECIDE), DO(RECORD)),
