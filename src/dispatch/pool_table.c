@@ -99,13 +99,16 @@ static void remove_entry(struct dispatch *d, struct pool *p, bool at_once)
 /* pool NULL: there is none yet. */
 static void refuse(struct dispatch *d, struct pool *pool, const char *name, const struct problem *p)
 {
-    static struct log_gate kept, rests;
-    bool unread = pool == NULL || pool->entry.unread;
+    static struct log_gate rests;
     char text[400];
-    log_limited(unread ? &rests : &kept, loop_now_ns(d->loop), LOG_ERROR,
-                unread ? "pool settings cannot be read, it rests until they can"
-                       : "pool settings refused, the old ones stay",
-                "pool=%s error=%s", name, log_quote(p->text, text, sizeof(text)));
+    log_quote(p->text, text, sizeof(text));
+    if (pool != NULL && !pool->entry.unread) /* an operator's mistake: each is said */
+        log_error("pool settings refused, the old ones stay", "pool=%s error=%s", name, text);
+    else {
+        log_limited(&rests, loop_now_ns(d->loop), LOG_ERROR,
+                    "pool settings cannot be read, it rests until they can", "pool=%s error=%s",
+                    name, text);
+    }
     if (pool == NULL)
         pool_rest_unread(add(d, name));
 }

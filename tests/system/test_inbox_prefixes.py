@@ -21,7 +21,7 @@ def prepare(ax):
             if block.startswith((f' "{user}"', f" {user},")):
                 rights, subjects = block.split("subscribe:")
                 answers = ", ".join(f'"{prefix}.>"' for prefix in ANSWERED)
-                blocks[i] = rights.replace('"_INBOX.>"', answers) + "subscribe:" + subjects.replace("_INBOX.>", f"_INBOX_{user}.>")
+                blocks[i] = rights.replace('"_INBOX.>"', answers) + "subscribe:" + subjects.replace(f"_INBOX.{user}.>", f"_INBOX_{user}.>")
                 assert "_INBOX_" in blocks[i], block
     tool = ' "tool", password: "tool", permissions: { publish: ">", subscribe: [ "_INBOX_tool.>", "ax.revoke.email.*",' \
            ' "$KV.AX_DONE.>", "ax.dead.>", "$JS.EVENT.ADVISORY.STREAM.DELETED.AX_WORK" ] } }\n            '
