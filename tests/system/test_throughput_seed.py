@@ -13,6 +13,7 @@ REACHED = 0.9 if SANITIZE else 0.98
 
 async def test(ax):
     client = await asyncio.to_thread(go_build, "tests/system/clients", "./worker", os.path.join(ax.directory, "client"))
+    await ax.bound("AX_HIGH", COUNT)
     for round_number, batch in enumerate((20, 1), 1):
         pool = f"batch-{batch}"
         await ax.pool(pool, {"batch": batch})
