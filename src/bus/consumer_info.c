@@ -21,13 +21,19 @@ static int64_t count(const json_t *answer, const char *name)
     return saturate_clamp(api_integer(answer, name, 0), 0, COUNT_MAX);
 }
 
+int64_t consumer_info_ack_wait_ns(const json_t *config)
+{
+    return saturate_clamp(api_integer(config, "ack_wait", 0), 0, ACK_WAIT_MAX_NS);
+}
+
 ax_err consumer_info_read(const json_t *answer, struct consumer_info *out)
 {
     const json_t *config = json_object_get(answer, "config");
     const json_t *delivered = json_object_get(answer, "delivered");
     *out = (struct consumer_info){
         .ts_ns = api_time_ns(answer, "ts"),
-        .ack_wait_ns = saturate_clamp(api_integer(config, "ack_wait", 0), 0, ACK_WAIT_MAX_NS),
+        .created_ns = api_time_ns(answer, "created"),
+        .ack_wait_ns = consumer_info_ack_wait_ns(config),
         .max_ack_pending = api_integer(config, "max_ack_pending", 0),
         .max_deliver = api_integer(config, "max_deliver", 0),
         .delivered_stream_seq = (uint64_t)api_integer(delivered, "stream_seq", 0),

@@ -12,6 +12,7 @@
 
 struct consumer_info {
     int64_t ts_ns;           /* the server's time of the answer; 0: not told */
+    int64_t created_ns;      /* when it was made; 0: not told */
     int64_t ack_wait_ns;     /* 0 to a year */
     int64_t max_ack_pending; /* 0 or less: unlimited */
     int64_t max_deliver;     /* -1: unlimited */
@@ -23,6 +24,9 @@ struct consumer_info {
     const char *leader;   /* server that leads it, in a cluster; NULL: not told. Borrowed */
     const json_t *config; /* as the server wrote it; borrowed */
 };
+
+/* The ack wait of a configuration, as in the struct. */
+int64_t consumer_info_ack_wait_ns(const json_t *config);
 
 /* Reads an answer (borrowed, and so are out's texts). AX_E_PROTOCOL: it holds no consumer. */
 ax_err consumer_info_read(const json_t *answer, struct consumer_info *out);

@@ -4,6 +4,9 @@
 
 #include "cli/doctor/check_ends.h"
 #include "cli/doctor/check_load.h"
+#include "cli/output.h"
+
+#define MADE_AGAIN_SAID_S 3600
 
 /* Tasks that wait: as its leader told, else as the server counts them. */
 static int64_t waiting(const struct view *v, const struct view_pool *p)
@@ -32,6 +35,22 @@ static bool consumer_missing(const struct view *v, const struct view_pool *p, st
     finding_seen(f, "a consumer of it is missing");
     finding_fix(f, "ax-dispatch creates it within seconds; or `ax pool add %s`", p->name);
     return missing && p->stats.unprovisioned[0] == '\0';
+}
+
+/* Said for an hour. Where a pool's settings were not kept, it works at other ones since then. */
+static bool consumer_made_again(const struct view *v, const struct view_pool *p, struct finding *f)
+{
+    const struct pool_counts *n = &p->counts;
+    char ago[32];
+    (void)v;
+    finding_seen(f, "its consumer on AX_WORK was deleted, and was made again %s ago with %s",
+                 output_span((double)n->made_again_s, ago),
+                 n->made_again_with[0] != '\0' ? n->made_again_with : "default settings");
+    finding_fix(f,
+                "find out who deletes consumers of AX_WORK; if it is to be otherwise: nats "
+                "consumer edit AX_WORK %s",
+                p->name);
+    return p->is_counted && n->is_made_again && n->made_again_s < MADE_AGAIN_SAID_S;
 }
 
 static bool no_leader(const struct view *v, const struct view_pool *p, struct finding *f)
@@ -89,6 +108,7 @@ static bool no_workers(const struct view *v, const struct view_pool *p, struct f
 
 static const struct check_pools_row rows_of_state[] = {
     {SEVERITY_WARNING, "consumer_missing", consumer_missing},
+    {SEVERITY_NOTE, "consumer_made_again", consumer_made_again},
     {SEVERITY_ERROR, "no_leader", no_leader},
     {SEVERITY_ERROR, "unprovisioned", unprovisioned},
     {SEVERITY_ERROR, "settings_unreadable", settings_unreadable},

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bus/consumer_info.h"
+#include "bus/provision/consumer_kept.h"
+#include "bus/provision/consumer_plan.h"
 #include "cli/streams/stored.h"
 #include "cli/streams/stored_subjects.h"
 #include "task/peer/instance.h"
@@ -116,7 +118,27 @@ void pool_list_free(struct pool_list *l)
 /* What is counted of a consumer; -1: there is no such consumer. */
 struct consumer_counts {
     int64_t pending, ack_pending, waiting, ack_wait_ms, max_ack_pending;
+    bool is_made_again;
+    int64_t made_again_s;
+    char settings[160]; /* of one made again: what differs from AX's own, in words */
 };
+
+static void read_made_again(const char *consumer, const struct consumer_info *info,
+                            struct consumer_counts *out)
+{
+    struct consumer_plan own;
+    if (!consumer_kept_is_made_again(info->config) || info->created_ns == 0 ||
+        info->ts_ns < info->created_ns)
+        return;
+    consumer_plan_work(&own, consumer);
+    json_t *defaults = consumer_plan_config(&own);
+    json_t *kept = consumer_kept_of(info->config, defaults);
+    consumer_kept_text(kept, out->settings, sizeof(out->settings));
+    out->is_made_again = true;
+    out->made_again_s = (info->ts_ns - info->created_ns) / 1000000000;
+    json_decref(defaults);
+    json_decref(kept);
+}
 
 static ax_err count_consumer(natsConnection *nc, const char *stream, const char *consumer,
                              struct consumer_counts *out, struct problem *p)
@@ -125,7 +147,8 @@ static ax_err count_consumer(natsConnection *nc, const char *stream, const char 
     json_t *reply;
     int err_code = 0;
     struct consumer_info info;
-    *out = (struct consumer_counts){-1, -1, -1, -1, -1};
+    *out = (struct consumer_counts){
+        .pending = -1, .ack_pending = -1, .waiting = -1, .ack_wait_ms = -1, .max_ack_pending = -1};
     snprintf(what, sizeof(what), "CONSUMER.INFO.%s.%s", stream, consumer);
     ax_err err = provision_json(nc, what, NULL, &reply, &err_code, p);
     if (err == AX_E_SERVER &&
@@ -140,6 +163,7 @@ static ax_err count_consumer(natsConnection *nc, const char *stream, const char 
                                         .waiting = info.num_waiting,
                                         .ack_wait_ms = info.ack_wait_ns / 1000000,
                                         .max_ack_pending = info.max_ack_pending};
+        read_made_again(consumer, &info, out);
     }
     json_decref(reply);
     return err != AX_OK ? problem_set(p, err, "%s: %s", what, ax_err_text(err)) : AX_OK;
@@ -181,5 +205,8 @@ ax_err pool_count(natsConnection *nc, const struct priorities *ps, const char *p
     out->pulls = c.waiting;
     out->max_ack_pending = c.max_ack_pending;
     out->ack_wait_ms = c.ack_wait_ms;
+    out->is_made_again = c.is_made_again;
+    out->made_again_s = c.made_again_s;
+    snprintf(out->made_again_with, sizeof(out->made_again_with), "%s", c.settings);
     return read_leader(nc, pool, out->leader, p);
 }

@@ -38,6 +38,11 @@ struct pool_counts {
     int64_t pulls;                   /* pull requests of workers that wait */
     int64_t ack_wait_ms;
     int64_t max_ack_pending;
+    /* Its consumer on AX_WORK was missing and was made again, so many seconds ago, and with what
+     * beside AX's own settings, in words; "": nothing. */
+    bool is_made_again;
+    int64_t made_again_s;
+    char made_again_with[160];
     char leader[INSTANCE_MAX_CHARS + 1]; /* the dispatcher that leads it; "": none */
 };
 /* The errors of provision_json. */

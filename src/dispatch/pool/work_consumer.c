@@ -44,6 +44,17 @@ void work_consumer_failed(struct pool *p, const struct problem *problem)
     snprintf(p->consumer.why_failed, sizeof(p->consumer.why_failed), "%.159s", why);
 }
 
+/* An operator changed what the provisioner follows, keeps or puts back. */
+static bool has_changed(const struct pool *p, const struct consumer_info *info,
+                        int64_t max_ack_pending)
+{
+    if (info->max_deliver != 1 || info->ack_wait_ns != p->consumer.ack_wait_ns ||
+        json_array_size(json_object_get(info->config, "backoff")) > 0)
+        return true;
+    return p->consumer.told_ns != 0 &&
+           (max_ack_pending != p->consumer.max_ack_pending || info->paused != p->consumer.paused);
+}
+
 static void on_info(void *arg, ax_err err, const struct consumer_info *info)
 {
     struct pool *p = arg;
@@ -52,10 +63,11 @@ static void on_info(void *arg, ax_err err, const struct consumer_info *info)
     if (err != AX_OK) {
         dispatch_kick_pool(p->dispatch, p); /* no such consumer, or no leader */
     } else {
-        p->consumer.max_ack_pending = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
+        int64_t max = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
+        if (has_changed(p, info, max))
+            dispatch_kick_pool(p->dispatch, p);
+        p->consumer.max_ack_pending = max;
         p->consumer.delivered_seq = info->delivered_stream_seq;
-        if (info->max_deliver != 1 || info->ack_wait_ns != p->consumer.ack_wait_ns)
-            dispatch_kick_pool(p->dispatch, p); /* an operator changed it */
         p->consumer.ack_wait_ns = info->ack_wait_ns;
         if (p->flow.demand.changes == p->consumer.changes) {
             demand_reconcile(&p->flow.demand, info->num_waiting, info->num_pending,

@@ -327,6 +327,51 @@ static void queues_follow_the_ack_wait_of_work(void **state)
     assert_int_equal(consumer_number("AX_LOW.email", "ack_wait"), 66000000000);
 }
 
+static void edit(const char *key, const char *name, json_t *value)
+{
+    json_object_set_new(json_object_get(server.consumers, key), name, value);
+}
+
+static void what_was_deleted_is_made_as_it_was(void **state)
+{
+    (void)state;
+    ensure_pool();
+    edit("AX_WORK.email", "ack_wait", json_integer(60000000000));
+    edit("AX_WORK.email", "max_ack_pending", json_integer(100));
+    ensure_pool();
+    assert_int_equal(server.changes, 2); /* the queues', which keep it */
+    json_object_del(server.consumers, "AX_WORK.email");
+    json_object_del(server.consumers, "AX_HIGH.email");
+    ensure_pool();
+    assert_int_equal(server.problem.err, AX_OK);
+    assert_int_equal(consumer_number("AX_WORK.email", "ack_wait"), 60000000000);
+    assert_int_equal(consumer_number("AX_WORK.email", "max_ack_pending"), 100);
+    assert_int_equal(consumer_number("AX_HIGH.email", "ack_wait"), 66000000000);
+    assert_int_equal(server.changes, 2);
+    /* Not known whether something was kept: nothing is made. */
+    json_object_del(server.consumers, "AX_WORK.email");
+    server.broken = "CONSUMER.INFO.AX_HIGH";
+    ensure_pool();
+    assert_int_equal(server.problem.err, AX_E_TIMEOUT);
+    assert_null(json_object_get(server.consumers, "AX_WORK.email"));
+}
+
+static void a_backoff_is_taken_back_with_what_it_replaced(void **state)
+{
+    (void)state;
+    ensure_pool();
+    edit("AX_WORK.email", "ack_wait", json_integer(60000000000));
+    ensure_pool();
+    edit("AX_WORK.email", "ack_wait", json_integer(1000000000));
+    edit("AX_WORK.email", "max_deliver", json_integer(3));
+    edit("AX_WORK.email", "backoff", json_pack("[I]", (json_int_t)1000000000));
+    ensure_pool();
+    assert_int_equal(server.changes, 1);
+    assert_int_equal(consumer_number("AX_WORK.email", "ack_wait"), 60000000000);
+    assert_int_equal(consumer_number("AX_WORK.email", "max_deliver"), 1);
+    assert_int_equal(consumer_number("AX_HIGH.email", "ack_wait"), 66000000000);
+}
+
 static void one_trouble_ends_a_pool_once(void **state)
 {
     (void)state;
@@ -362,6 +407,8 @@ int main(void)
         TEST(reads_priorities_unless_one_has_no_leader),
         TEST(a_pool_has_its_consumers),
         TEST(queues_follow_the_ack_wait_of_work),
+        TEST(what_was_deleted_is_made_as_it_was),
+        TEST(a_backoff_is_taken_back_with_what_it_replaced),
         TEST(one_trouble_ends_a_pool_once),
         TEST(feeders_are_made_without_a_word),
     };

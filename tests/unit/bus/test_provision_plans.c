@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "bus/provision/consumer_kept.h"
 #include "bus/provision/consumer_plan.h"
 #include "bus/provision/pool_watch.h"
 #include "bus/provision/priorities.h"
@@ -143,11 +144,11 @@ static void consumers_of_a_pool(void **state)
     number(config, "max_ack_pending", 1000);
     json_decref(config);
     /* A queue's lease outlives the worker's by a tenth, and by a second at least. */
-    consumer_plan_queue(&c, &high, "email", 60 * NS_PER_S);
+    consumer_plan_queue(&c, &high, "email", 60 * NS_PER_S, NULL);
     assert_string_equal(c.stream, "AX_HIGH");
     assert_string_equal(c.filter, "ax.queue.high.email.>");
     assert_int_equal(c.ack_wait_ns, 66 * NS_PER_S);
-    consumer_plan_queue(&c, &high, "email", 3 * NS_PER_S);
+    consumer_plan_queue(&c, &high, "email", 3 * NS_PER_S, NULL);
     assert_int_equal(c.ack_wait_ns, 4 * NS_PER_S);
     config = consumer_plan_config(&c);
     number(config, "max_deliver", -1);
@@ -167,12 +168,16 @@ static void consumers_of_feeders(void **state)
     assert_int_equal(c.ack_wait_ns, 6 * NS_PER_S);
 }
 
+/* backoff_s 0: it has none. */
 static json_t *repair(const struct consumer_plan *c, int64_t ack_wait_s, int max_deliver,
-                      char *line)
+                      int64_t backoff_s, char *line)
 {
-    json_t *config = json_pack("{s:I,s:i,s:i,s:[i]}", "ack_wait",
-                               (json_int_t)(ack_wait_s * NS_PER_S), "max_deliver", max_deliver,
-                               "max_ack_pending", 7, "backoff", 1);
+    json_t *config = json_pack("{s:I,s:i,s:i}", "ack_wait", (json_int_t)(ack_wait_s * NS_PER_S),
+                               "max_deliver", max_deliver, "max_ack_pending", 7);
+    if (backoff_s > 0) {
+        json_object_set_new(config, "backoff",
+                            json_pack("[I]", (json_int_t)(backoff_s * NS_PER_S)));
+    }
     const struct consumer_info info = {
         .ack_wait_ns = ack_wait_s * NS_PER_S, .max_deliver = max_deliver, .config = config};
     json_t *repaired = consumer_plan_repair(c, &info, line, 192);
@@ -187,21 +192,102 @@ static void what_is_repaired_and_what_is_left_alone(void **state)
     char line[192];
     const struct priority high = {.name = "high", .stream = "AX_HIGH"};
     consumer_plan_work(&c, "email");
-    assert_null(repair(&c, 60, 1, line)); /* an operator's ack wait */
-    json_t *config = repair(&c, 60, 5, line);
+    assert_null(repair(&c, 60, 1, 0, line)); /* an operator's ack wait */
+    json_t *config = repair(&c, 60, 5, 0, line);
     number(number(number(config, "max_deliver", 1), "max_ack_pending", 7), "ack_wait",
            60 * NS_PER_S);
-    assert_null(json_object_get(config, "backoff"));
     assert_string_equal(line, "consumer email on AX_WORK: max_deliver 5 set back to 1");
     json_decref(config);
-    consumer_plan_queue(&c, &high, "email", 60 * NS_PER_S);
-    assert_null(repair(&c, 66, 5, line));
-    config = repair(&c, 33, 5, line);
-    number(number(config, "ack_wait", 66 * NS_PER_S), "max_deliver", 5);
+    consumer_plan_queue(&c, &high, "email", 60 * NS_PER_S, NULL);
+    assert_null(repair(&c, 66, -1, 0, line));
+    config = repair(&c, 33, -1, 0, line);
+    number(number(config, "ack_wait", 66 * NS_PER_S), "max_deliver", -1);
     assert_string_equal(line, "consumer email on AX_HIGH: ack_wait 33000 ms set to 66000 ms");
     json_decref(config);
     consumer_plan_feeder(&c, STREAM_LATER, "low");
-    assert_null(repair(&c, 1, 9, line));
+    assert_null(repair(&c, 1, -1, 0, line));
+}
+
+/* A backoff replaces the ack wait, and needs a max_deliver that leaves messages where they are. */
+static void what_a_backoff_brings_is_put_back_whole(void **state)
+{
+    (void)state;
+    struct consumer_plan c;
+    char line[192];
+    const struct priority high = {.name = "high", .stream = "AX_HIGH"};
+    consumer_plan_work(&c, "email");
+    json_t *kept = json_pack("{s:I}", "ack_wait", (json_int_t)(60 * NS_PER_S));
+    c.kept = kept;
+    json_t *config = repair(&c, 1, 3, 1, line);
+    number(number(config, "max_deliver", 1), "ack_wait", 60 * NS_PER_S);
+    assert_null(json_object_get(config, "backoff"));
+    assert_string_equal(line, "consumer email on AX_WORK: backoff removed, max_deliver 3 set back "
+                              "to 1, ack_wait 1000 ms set to 60000 ms");
+    json_decref(config);
+    json_decref(kept);
+    c.kept = NULL; /* nothing is known of it: AX's own */
+    config = repair(&c, 1, 1, 1, line);
+    number(config, "ack_wait", 30 * NS_PER_S);
+    json_decref(config);
+    consumer_plan_queue(&c, &high, "email", 60 * NS_PER_S, NULL);
+    config = repair(&c, 1, 3, 1, line);
+    number(number(config, "max_deliver", -1), "ack_wait", 66 * NS_PER_S);
+    assert_null(json_object_get(config, "backoff"));
+    json_decref(config);
+    consumer_plan_feeder(&c, STREAM_LATER, "low");
+    config = repair(&c, 1, 9, 1, line);
+    number(number(config, "max_deliver", -1), "ack_wait", 6 * NS_PER_S);
+    json_decref(config);
+}
+
+static void what_a_queue_keeps_of_the_workers_consumer(void **state)
+{
+    (void)state;
+    struct consumer_plan c;
+    char text[128];
+    consumer_plan_work(&c, "email");
+    json_t *own = consumer_plan_config(&c);
+    json_t *config = json_pack("{s:I,s:i,s:i,s:s,s:b,s:i}", "ack_wait", (json_int_t)(60 * NS_PER_S),
+                               "max_ack_pending", 100, "max_waiting", 512, "description", "",
+                               "mem_storage", 0, "num_replicas", 0);
+    json_t *kept = consumer_kept_of(config, own);
+    assert_int_equal(json_object_size(kept), 2);
+    consumer_kept_text(kept, text, sizeof(text));
+    assert_string_equal(text, "ack_wait=1m max_ack_pending=100");
+    consumer_kept_text(kept, text, 12);
+    assert_string_equal(text, "ack_wait=1m");
+    json_t *queue = json_object();
+    assert_true(consumer_kept_is(queue, NULL));
+    assert_false(consumer_kept_is(queue, kept));
+    assert_true(consumer_kept_write(queue, kept) && consumer_kept_is(queue, kept));
+    json_t *read = consumer_kept_read(queue);
+    assert_true(json_equal(read, kept));
+    assert_false(consumer_kept_is_made_again(own));
+    assert_true(consumer_kept_apply(own, read) && consumer_kept_is_made_again(own));
+    number(number(own, "ack_wait", 60 * NS_PER_S), "max_ack_pending", 100);
+    number(own, "max_deliver", 1);
+    /* Nothing differs any more: nothing is kept. */
+    json_object_clear(kept);
+    assert_true(consumer_kept_write(queue, kept) && consumer_kept_is(queue, NULL));
+    json_decref(own), json_decref(config), json_decref(kept), json_decref(queue), json_decref(read);
+}
+
+static void what_is_kept_by_nobody_who_should_is_not_taken(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "[]",
+                                        "7",
+                                        "{",
+                                        "{\"ack_wait\":\"1s\"}",
+                                        "{\"ack_wait\":-5}",
+                                        "{\"max_deliver\":9}",
+                                        "{\"filter_subject\":\">\",\"name\":\"x\"}"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        json_t *queue = json_pack("{s:{s:s}}", "metadata", CONSUMER_KEPT_KEY, texts[i]);
+        assert_null(consumer_kept_read(queue));
+        json_decref(queue);
+    }
 }
 
 /* ---- priorities ---- */
@@ -280,6 +366,9 @@ int main(void)
         cmocka_unit_test(consumers_of_a_pool),
         cmocka_unit_test(consumers_of_feeders),
         cmocka_unit_test(what_is_repaired_and_what_is_left_alone),
+        cmocka_unit_test(what_a_backoff_brings_is_put_back_whole),
+        cmocka_unit_test(what_a_queue_keeps_of_the_workers_consumer),
+        cmocka_unit_test(what_is_kept_by_nobody_who_should_is_not_taken),
         cmocka_unit_test(priorities_by_rank_then_name),
         cmocka_unit_test(streams_that_are_no_priority),
         cmocka_unit_test(pauses_grow_up_to_a_minute),
