@@ -44,6 +44,7 @@ struct sweep {
     uint64_t seq;            /* the message that is being swept */
     enum later_flaw flaw;    /* and why */
     struct task_subject its; /* what its subject names */
+    char subject[256];       /* as much of it as fits, for the log */
     struct loop_timer timer;
     struct log_gate gate;
 };
@@ -88,11 +89,12 @@ static enum later_flaw judge(const struct sweep *s, const struct stored_msg *fou
 
 static void swept(struct sweep *s)
 {
+    char text[400];
     metric_add(s->ing->counters.later.swept, 1);
     log_limited(&s->gate, loop_now_ns(s->ing->loop), LOG_WARN,
                 "message that no queue would get, made a dead letter",
-                "stream=%s seq=%" PRIu64 " pool=%s why=\"%s\"", STREAM_LATER, s->seq, s->its.pool,
-                later_flaw_text(s->flaw));
+                "stream=%s seq=%" PRIu64 " subject=%s why=\"%s\"", STREAM_LATER, s->seq,
+                log_quote(s->subject, text, sizeof(text)), later_flaw_text(s->flaw));
     go_on(s, 0);
 }
 
@@ -255,6 +257,7 @@ static void on_found(void *arg, ax_err err, const struct stored_msg *found)
         s->seq = found->seq;
         s->now->next_seq = found->seq + 1;
         s->flaw = judge(s, found, &s->its);
+        snprintf(s->subject, sizeof(s->subject), "%s", found->subject);
         if (s->flaw != LATER_FLAW_NONE)
             bury(s, found);
         else
