@@ -262,6 +262,7 @@ void pool_work_recreated(struct pool *p)
 {
     struct attempt *a, *tmp;
     acks_forget_sequences(p);
+    p->consumer.followed_ns = 0;
     /* Those that are being looked at find out by themselves: an answer for them is on its way. */
     HASH_ITER(by_work, p->by_work, a, tmp) {
         if (a->hand_off.epoch_ns != p->dispatch->work_epoch_ns)

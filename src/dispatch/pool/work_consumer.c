@@ -44,11 +44,11 @@ void work_consumer_failed(struct pool *p, const struct problem *problem)
     snprintf(p->consumer.why_failed, sizeof(p->consumer.why_failed), "%.159s", why);
 }
 
-/* An operator changed what the provisioner follows, keeps or puts back. */
+/* An operator changed what the provisioner follows, keeps or puts back, or it was made anew. */
 static bool has_changed(const struct pool *p, const struct consumer_info *info,
                         int64_t max_ack_pending)
 {
-    if (info->max_deliver != 1 || info->ack_wait_ns != p->consumer.ack_wait_ns ||
+    if (info->max_deliver != 1 || info->ack_wait_ns != p->consumer.followed_ns ||
         json_array_size(json_object_get(info->config, "backoff")) > 0)
         return true;
     return p->consumer.told_ns != 0 &&
@@ -61,6 +61,7 @@ static void on_info(void *arg, ax_err err, const struct consumer_info *info)
     int64_t now = loop_now_ns(p->dispatch->loop);
     p->consumer.asking = false;
     if (err != AX_OK) {
+        p->consumer.followed_ns = 0;
         dispatch_kick_pool(p->dispatch, p); /* no such consumer, or no leader */
     } else {
         int64_t max = info->max_ack_pending > 0 ? info->max_ack_pending : INT64_MAX;
@@ -68,6 +69,7 @@ static void on_info(void *arg, ax_err err, const struct consumer_info *info)
             dispatch_kick_pool(p->dispatch, p);
         p->consumer.max_ack_pending = max;
         p->consumer.delivered_seq = info->delivered_stream_seq;
+        p->consumer.followed_ns = info->ack_wait_ns;
         p->consumer.ack_wait_ns = info->ack_wait_ns;
         if (p->flow.demand.changes == p->consumer.changes) {
             demand_reconcile(&p->flow.demand, info->num_waiting, info->num_pending,

@@ -15,6 +15,7 @@ struct work_consumer {
     bool provisioned;     /* all consumers of the pool exist */
     char why_failed[160]; /* why some of them cannot be made; "": they can, as far as is known */
     int64_t max_ack_pending, ack_wait_ns;
+    int64_t followed_ns;    /* the ack wait that the queues' consumers follow; 0: not known */
     uint64_t delivered_seq; /* AX_WORK sequence delivered last */
     bool paused;            /* by an operator */
     bool asking;
