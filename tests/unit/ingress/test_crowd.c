@@ -10,6 +10,14 @@
 
 #define MS 1000000LL
 
+/* One lives as long as its feeder, which is as long as the process. */
+static struct crowd *a_crowd(void)
+{
+    static struct crowd *all[8];
+    static int count;
+    return all[count++] = crowd_new();
+}
+
 static struct crowd_pool *enter(struct crowd *c, const char *pool, int count)
 {
     struct crowd_pool *p = NULL;
@@ -20,7 +28,7 @@ static struct crowd_pool *enter(struct crowd *c, const char *pool, int count)
 
 static void a_pool_that_is_held_up_gives_way_after_a_while(void **state)
 {
-    struct crowd *c = crowd_new();
+    struct crowd *c = a_crowd();
     int64_t now = 5000 * MS;
     (void)state;
     struct crowd_pool *large = enter(c, "large", 100), *small = enter(c, "small", 10);
@@ -37,7 +45,7 @@ static void a_pool_that_is_held_up_gives_way_after_a_while(void **state)
 
 static void a_pool_whose_tasks_are_fed_keeps_half_a_second_of_them(void **state)
 {
-    struct crowd *c = crowd_new();
+    struct crowd *c = a_crowd();
     int64_t now = 5000 * MS;
     (void)state;
     struct crowd_pool *p = enter(c, "fast", 200);
@@ -58,7 +66,7 @@ static void a_pool_whose_tasks_are_fed_keeps_half_a_second_of_them(void **state)
 
 static void what_is_given_back_returns_evenly(void **state)
 {
-    struct crowd *c = crowd_new();
+    struct crowd *c = a_crowd();
     struct crowd_pool *p = enter(c, "p", 1);
     int64_t now = 5000 * MS, last = 0;
     (void)state;
@@ -76,7 +84,7 @@ static void what_is_given_back_returns_evenly(void **state)
 
 static void pools_are_forgotten(void **state)
 {
-    struct crowd *c = crowd_new();
+    struct crowd *c = a_crowd();
     int64_t now = 5000 * MS;
     (void)state;
     struct crowd_pool *p = enter(c, "p", 1);
