@@ -48,6 +48,14 @@ static bool token_number(const struct token *t, uint64_t *out)
     return t->bytes > 0;
 }
 
+/* A stream of AX's, which no domain is called like. Who may ack tasks of one pool has a right to
+ * $JS.ACK.AX_WORK.<pool>. and whatever follows: read as the longer form, with AX_WORK for a domain
+ * and the pool for a hash, the rest of it could name a task of another pool. */
+static bool token_is_stream(const struct token *t)
+{
+    return t->bytes >= 3 && memcmp(t->at, "AX_", 3) == 0;
+}
+
 bool ack_parse_subject(const char *subject, struct ack_subject *out)
 {
     /* Of a longer form only the first 11 tokens mean anything; the server may append more. */
@@ -62,6 +70,9 @@ bool ack_parse_subject(const char *subject, struct ack_subject *out)
         s = *dot ? dot + 1 : NULL;
     }
     if ((count != SHORT && count < LONG) || !token_is(&t[0], "$JS") || !token_is(&t[1], "ACK")) {
+        return false;
+    }
+    if (count != SHORT && token_is_stream(&t[2])) {
         return false;
     }
     const struct token *f = count == SHORT ? t + 2 : t + 4;

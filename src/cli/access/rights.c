@@ -14,8 +14,9 @@ static const struct right rights[] = {
     {RIGHTS_WORKER, RIGHTS_PUBLISH, RIGHTS_SERVICE, "$JS.API.CONSUMER.INFO.AX_WORK.{pool}"},
     {RIGHTS_WORKER, RIGHTS_PUBLISH, RIGHTS_SERVICE_STREAM,
      "$JS.API.CONSUMER.MSG.NEXT.AX_WORK.{pool}"},
-    /* "+NXT" asks for several tasks. */
-    {RIGHTS_WORKER, RIGHTS_PUBLISH, RIGHTS_SERVICE_STREAM, "$JS.ACK.AX_WORK.{pool}.>"},
+    /* "+NXT" asks for several tasks. Five tokens and no more: followed by eleven it would be the
+     * longer form of another pool's (bus/ack.c). */
+    {RIGHTS_WORKER, RIGHTS_PUBLISH, RIGHTS_SERVICE_STREAM, "$JS.ACK.AX_WORK.{pool}.*.*.*.*.*"},
     /* The longer form. The domain is never "*": the short form of another pool's ack would match,
      * $JS.ACK.AX_WORK.<other>.AX_WORK.<pool>. followed by numbers, which the server obeys when the
      * pool's name is a number. */
