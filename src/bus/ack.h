@@ -1,7 +1,8 @@
 /* JetStream's ack subjects and ack payloads. A subject has one of two forms:
  *
  *   $JS.ACK.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>
- *   $JS.ACK.<domain>.<account hash>.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>[.…]
+ *   $JS.ACK.<domain>.<account
+ * hash>.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<ts>.<pending>[.…]
  *
  * A domain does not begin with "AX_": such a subject would have both forms.
  *
