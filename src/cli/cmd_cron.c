@@ -60,8 +60,9 @@ static json_t *schedule_json(const char *subject, natsMsg *msg, uint64_t seq)
 
 /* ---- ls */
 
-static void list_one(void *arg, const char *subject, uint64_t seq, natsMsg *msg)
+static void list_one(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
+    (void)time_ns;
     json_t *o = stored_header(msg, HDR_CRON) != NULL ? schedule_json(subject, msg, seq) : NULL;
     if (o != NULL)
         json_array_append_new(arg, o);
@@ -97,7 +98,8 @@ static int list(natsConnection *nc, const struct cron *c)
     struct problem p = {0};
     json_t *all = json_array();
     snprintf(filter, sizeof(filter), "ax.later.*.%s.*", c->pool != NULL ? c->pool : "*");
-    if (stored_each(nc, STREAM_LATER, filter, 1, BATCH, list_one, all, &p) != AX_OK) {
+    struct stored_range range = {.stream = STREAM_LATER, .filter = filter, .batch = BATCH};
+    if (stored_each(nc, &range, list_one, all, &p) != AX_OK) {
         json_decref(all);
         return say_problem(&p);
     }

@@ -1,20 +1,29 @@
 #include "cli/table.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
 
-#define COLUMNS_MAX 32
+static bool make_room(struct table *t)
+{
+    if (t->count < t->room)
+        return true;
+    int room = t->room > 0 ? 2 * t->room : 16;
+    char ***rows = realloc(t->rows, (size_t)room * sizeof(*rows));
+    if (rows == NULL)
+        return false;
+    t->rows = rows;
+    t->room = room;
+    return true;
+}
 
 ax_err table_row(struct table *t, const char *const *cells)
 {
     char **row = calloc((size_t)t->columns, sizeof(*row));
-    char ***rows = realloc(t->rows, (size_t)(t->count + 1) * sizeof(*rows));
-    if (rows)
-        t->rows = rows;
-    if (!row || !rows) {
+    if (row == NULL || !make_room(t)) {
         free(row);
         return AX_E_NOMEM;
     }
@@ -28,9 +37,9 @@ ax_err table_row(struct table *t, const char *const *cells)
 
 ax_err table_row_of(struct table *t, const json_t *o, const char *const *fields)
 {
-    const char *cells[COLUMNS_MAX] = {NULL};
-    char numbers[COLUMNS_MAX][24];
-    for (int i = 0; i < t->columns && i < COLUMNS_MAX; i++) {
+    const char *cells[TABLE_COLUMNS_MAX] = {NULL};
+    char numbers[TABLE_COLUMNS_MAX][24];
+    for (int i = 0; i < t->columns && i < TABLE_COLUMNS_MAX; i++) {
         const json_t *value = json_object_get(o, fields[i]);
         cells[i] = json_string_value(value);
         if (json_is_integer(value)) {
@@ -42,17 +51,18 @@ ax_err table_row_of(struct table *t, const json_t *o, const char *const *fields)
     return table_row(t, cells);
 }
 
-static size_t widest(const struct table *t, int column)
+/* Of all columns once, before the first row is printed: tables may have a million rows. */
+static void measure(const struct table *t, size_t widest[TABLE_COLUMNS_MAX])
 {
-    size_t widest = 0;
     for (int r = 0; r < t->count; r++) {
-        size_t w = t->rows[r][column] != NULL ? output_columns(t->rows[r][column]) : 0;
-        widest = w > widest ? w : widest;
+        for (int i = 0; i < t->columns; i++) {
+            size_t w = t->rows[r][i] != NULL ? output_columns(t->rows[r][i]) : 0;
+            widest[i] = w > widest[i] ? w : widest[i];
+        }
     }
-    return widest;
 }
 
-static void free_rows(struct table *t)
+void table_free(struct table *t)
 {
     for (int r = 0; r < t->count; r++) {
         for (int i = 0; i < t->columns; i++)
@@ -65,14 +75,16 @@ static void free_rows(struct table *t)
 
 void table_print(struct table *t)
 {
+    size_t widest[TABLE_COLUMNS_MAX] = {0};
+    measure(t, widest);
     for (int r = 0; r < t->count; r++) {
         for (int i = 0; i < t->columns; i++) {
             const char *cell = t->rows[r][i] != NULL ? t->rows[r][i] : "";
             output_print("%s", cell);
             if (i + 1 < t->columns)
-                output_print("%*s", (int)(widest(t, i) - output_columns(cell)) + 2, "");
+                output_print("%*s", (int)(widest[i] - output_columns(cell)) + 2, "");
         }
         output_print("\n");
     }
-    free_rows(t);
+    table_free(t);
 }

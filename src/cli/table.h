@@ -6,10 +6,12 @@
 
 #include "base/error.h"
 
-/* Rows of text in columns as wide as their widest cell. Zero-initialise, set columns. */
+/* Rows of text in columns as wide as their widest cell. Zero-initialise, set columns (at most
+ * TABLE_COLUMNS_MAX). */
+#define TABLE_COLUMNS_MAX 32
 struct table {
     int columns;
-    int count;
+    int count, room;
     char ***rows; /* owned */
 };
 /* Copies the cells, as many as there are columns (NULL: ""). AX_E_NOMEM. */
@@ -19,5 +21,7 @@ ax_err table_row(struct table *t, const char *const *cells);
 ax_err table_row_of(struct table *t, const json_t *o, const char *const *fields);
 /* Prints all rows and frees them. */
 void table_print(struct table *t);
+/* Frees the rows; safe twice. */
+void table_free(struct table *t);
 
 #endif

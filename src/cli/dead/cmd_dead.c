@@ -1,4 +1,5 @@
 /* `ax dead`: lists dead letters, shows one, brings back or drops them. */
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +12,12 @@
 #include "cli/dead/dead_retry.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/streams/stored_each.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "task/names.h"
+
+#define BATCH 256
 
 const char cmd_dead_detail[] = "retry puts the task back into its queue as attempt 1 and then "
                                "deletes the dead letter; when the queue is full\n"
@@ -32,42 +36,66 @@ struct dead {
 
 /* ---- ls */
 
-static int list_json(natsConnection *nc, const struct stored *letter, void *arg)
-{
-    (void)nc;
-    json_t *o = dead_letter_json(letter, false);
-    if (o != NULL) /* a subject that names no task was put there by hand */
-        json_array_append_new(arg, o);
-    return CLI_OK;
-}
+struct listing {
+    json_t *all;
+    struct table table;
+    ax_err err;
+};
 
-static int list_row(natsConnection *nc, const struct stored *letter, void *arg)
+static void list_one(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
     static const char *const fields[] = {"task", "pool", "priority", "attempt",
                                          "died", "key",  "reason"};
-    (void)nc;
-    json_t *o = dead_letter_json(letter, false);
-    if (o == NULL)
-        return CLI_OK;
-    ax_err err = table_row_of(arg, o, fields);
+    struct listing *l = arg;
+    struct stored letter = {.seq = seq, .time_ns = time_ns, .msg = msg};
+    snprintf(letter.subject, sizeof(letter.subject), "%s", subject);
+    json_t *o = dead_letter_json(&letter, false);
+    if (o == NULL) /* a subject that names no task was put there by hand */
+        return;
+    if (l->all != NULL) {
+        json_array_append_new(l->all, o);
+        return;
+    }
+    if (table_row_of(&l->table, o, fields) != AX_OK)
+        l->err = AX_E_NOMEM;
     json_decref(o);
-    return err != AX_OK ? say(CLI_FAILED, "%s", ax_err_text(err)) : CLI_OK;
+}
+
+/* What was cut off is said on stderr, where it harms no script that reads the list. */
+static void say_cut(const struct stored_range *r)
+{
+    if (r->left > 0) {
+        say(CLI_OK, "%" PRId64 " of %" PRIu64 " dead letters; --limit shows more", r->limit,
+            (uint64_t)r->limit + r->left);
+    }
 }
 
 static int list(natsConnection *nc, struct dead *d)
 {
+    char filter[SUBJECT_MAX_CHARS];
+    struct problem p = {0};
+    struct listing l = {.all = d->json ? json_array() : NULL, .table = {.columns = 7}};
+    struct stored_range range = {
+        .stream = STREAM_DEAD, .filter = filter, .limit = d->limit, .batch = BATCH};
     const char *pool = d->text != NULL ? d->text : d->pool;
-    if (d->json) {
-        json_t *all = json_array();
-        int code = dead_letter_each(nc, pool, d->limit, list_json, all);
-        output_json(all);
-        return code;
+    snprintf(filter, sizeof(filter), "ax.dead.%s.*", pool != NULL ? pool : "*");
+    table_row(&l.table,
+              (const char *[]){"task", "pool", "priority", "attempt", "died", "key", "reason"});
+    ax_err err = stored_each(nc, &range, list_one, &l, &p);
+    if (err == AX_OK && l.err != AX_OK)
+        err = problem_set(&p, l.err, "%s", ax_err_text(l.err));
+    if (err != AX_OK) {
+        json_decref(l.all);
+        table_free(&l.table);
+        return say_problem(&p);
     }
-    struct table t = {.columns = 7};
-    table_row(&t, (const char *[]){"task", "pool", "priority", "attempt", "died", "key", "reason"});
-    int code = dead_letter_each(nc, pool, d->limit, list_row, &t);
-    table_print(&t);
-    return code;
+    if (l.all != NULL)
+        output_json(l.all);
+    else
+        table_print(&l.table);
+    table_free(&l.table);
+    say_cut(&range);
+    return CLI_OK;
 }
 
 /* ---- show */

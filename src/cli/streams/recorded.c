@@ -57,11 +57,13 @@ struct search {
     uint64_t seq; /* of the batch that record stands in; 0: none */
 };
 
-static void search_batch(void *arg, const char *subject, uint64_t seq, natsMsg *msg)
+static void search_batch(void *arg, const char *subject, uint64_t seq, int64_t time_ns,
+                         natsMsg *msg)
 {
     struct search *s = arg;
     struct record_batch batch;
     (void)subject;
+    (void)time_ns;
     if (record_batch_unpack(&batch, natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg)) ==
             AX_OK &&
         record_batch_find(&batch, s->id, s->record))
@@ -72,8 +74,9 @@ ax_err recorded_search(natsConnection *nc, const char *id, uint64_t after, struc
                        uint64_t *seq, struct problem *p)
 {
     struct search s = {id, r, 0};
-    ax_err err = stored_each(nc, STREAM_DONE, RECORD_BATCH_SUBJECTS, after + 1, BATCH, search_batch,
-                             &s, p);
+    struct stored_range range = {
+        .stream = STREAM_DONE, .filter = RECORD_BATCH_SUBJECTS, .from = after + 1, .batch = BATCH};
+    ax_err err = stored_each(nc, &range, search_batch, &s, p);
     *seq = s.seq;
     if (err != AX_OK)
         return problem_set(p, err, "reading " STREAM_DONE ": %s", ax_err_text(err));
