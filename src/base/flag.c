@@ -8,6 +8,7 @@
 
 #include "base/secret.h"
 #include "base/text/duration.h"
+#include "base/text/size.h"
 #include "base/text/subject.h"
 
 /* ---- values ---- */
@@ -92,6 +93,20 @@ static ax_err store_duration(const struct flag *f, const char *given, const char
     return refuse(given, value, allowed, p);
 }
 
+static ax_err store_size(const struct flag *f, const char *given, const char *value,
+                         struct problem *p)
+{
+    char allowed[128], least[24], most[24];
+    int64_t bytes;
+    if (size_parse(value, f->max, &bytes) && bytes >= f->min) {
+        *(int64_t *)f->target = bytes;
+        return AX_OK;
+    }
+    snprintf(allowed, sizeof(allowed), "a size from %s to %s, such as 64MiB or 1GiB",
+             size_format(f->min, least), size_format(f->max, most));
+    return refuse(given, value, allowed, p);
+}
+
 static ax_err add_to_list(const struct flag *f, const char *value, struct problem *p)
 {
     struct flag_list *list = f->target;
@@ -151,6 +166,8 @@ ax_err flag_store(const struct flag_row *row, const char *given, const char *val
     case FLAG_MS:
     case FLAG_OPTIONAL_MS:
         return store_duration(f, given, value, p);
+    case FLAG_BYTES:
+        return store_size(f, given, value, p);
     case FLAG_LIST:
         return add_to_list(f, value, p);
     case FLAG_INBOX:

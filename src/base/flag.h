@@ -15,7 +15,8 @@ enum flag_kind {
     FLAG_CHOICE, /* the same, one of the words */
     FLAG_INT,    /* int64_t, min … max; where there are words, one of those numbers */
     FLAG_MS,     /* int64_t milliseconds, from "1m30s"; min … max */
-    /* the same, but the value is optional and comes after "=": without one *target = max */
+    FLAG_BYTES,  /* int64_t, from "256MiB"; min … max */
+    /* as FLAG_MS, but the value is optional and comes after "=": without one *target = max */
     FLAG_OPTIONAL_MS,
     FLAG_LIST, /* struct flag_list; may be given several times */
     FLAG_STOP, /* bool; nothing behind it is read, as of --help */

@@ -18,7 +18,7 @@
 
 /* Moderation, as network cards do with interrupts: under load the loop lets messages gather for a
  * moment before it reads again, so that one read, one pass and one write serve many, here and in
- * the server. A quiet loop never waits. */
+ * the server. A quiet loop never waits, nor does one for which a whole read waits already. */
 #define GATHER_NS 500000L /* how long */
 #define GATHER_WINDOW_NS 4000000LL
 #define GATHER_MESSAGES 32 /* this many within a window are load */
@@ -249,6 +249,15 @@ static void run_later(struct loop *l)
     loop_leave(l);
 }
 
+static bool has_much(const struct loop *l)
+{
+    for (const struct loop_source *s = l->sources; s != NULL; s = s->next) {
+        if (s->has_much(s->arg))
+            return true;
+    }
+    return false;
+}
+
 static void gather(struct loop *l)
 {
     int64_t now = loop_now_ns(l);
@@ -258,7 +267,7 @@ static void gather(struct loop *l)
         l->window_ns = now;
         l->window_messages = 0;
     }
-    if (l->busy) {
+    if (l->busy && !has_much(l)) {
         struct timespec pause = {.tv_nsec = GATHER_NS};
         nanosleep(&pause, NULL);
     }

@@ -81,11 +81,12 @@ static inline int64_t loop_now_ns(struct loop *l)
 
 /* ---- for wire.c: a socket that the loop watches */
 
-/* Embed one; zero-initialise, set the functions. Both run on the loop's thread, without the lock.
+/* Embed one; zero-initialise, set the functions. All run on the loop's thread, without the lock.
  */
 struct loop_source {
     void (*ready)(void *arg, uint32_t events); /* epoll's */
     void (*before_sleep)(void *arg);           /* writes what was published */
+    bool (*has_much)(void *arg);               /* as much waits in the socket as one read takes */
     void *arg;
     uint32_t
         watched; /* epoll events asked for; 0: none, not in epoll. The owner's lock guards it */

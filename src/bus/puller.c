@@ -12,8 +12,10 @@
 #include "task/inbox.h"
 
 #define PULLS_MAX 16
+#define BOUND_PULLS 2
 /* A pull that the server forgot is noticed this late at worst, without heartbeats. */
 #define EXPIRES_MS 10000
+#define EXPIRES_NS (EXPIRES_MS * 1000000LL)
 #define EXPIRES_GRACE_MS 2000
 #define LOST_WAIT_MS 1000
 #define ELECTED_WAIT_MS 200 /* a new leader announces itself a moment before it takes pulls */
@@ -34,6 +36,7 @@ struct puller {
     struct pull pulls[PULLS_MAX];
     uint64_t next_id;
     int asked, wanted;
+    int64_t bound_bytes;   /* of each pull; 0: none */
     int64_t not_before_ns; /* after a "lost": a pause before the next pull */
     struct loop_timer timer;
 };
@@ -77,24 +80,38 @@ static void arm(struct puller *p)
         loop_timer_start_ns(p->loop, &p->timer, due - loop_now_ns(p->loop), on_timer, p);
 }
 
+static int free_slot(const struct puller *p)
+{
+    int most = p->bound_bytes > 0 ? BOUND_PULLS : PULLS_MAX;
+    for (int i = 0; i < most; i++) {
+        if (p->pulls[i].id == 0)
+            return i;
+    }
+    return -1;
+}
+
+static int format_pull(const struct puller *p, int batch, char *out, size_t cap)
+{
+    int64_t longest = 2 * wire_max_payload(p->wire);
+    if (p->bound_bytes == 0)
+        return snprintf(out, cap, "{\"batch\":%d,\"expires\":%lld}", batch, EXPIRES_NS);
+    return snprintf(out, cap, "{\"batch\":%d,\"expires\":%lld,\"max_bytes\":%" PRId64 "}", batch,
+                    EXPIRES_NS, p->bound_bytes > longest ? p->bound_bytes : longest);
+}
+
 /* One pull for what is wanted and not yet asked for. While many messages are on their way it waits
  * until half of what is wanted is missing, rather than ask for each one. */
 static void ask(struct puller *p)
 {
     int missing = p->wanted - p->asked;
-    int slot = -1;
+    int slot = free_slot(p);
     int64_t now = loop_now_ns(p->loop);
-    for (int i = 0; i < PULLS_MAX && slot < 0; i++) {
-        if (p->pulls[i].id == 0)
-            slot = i;
-    }
     if (missing > 0 && (p->asked == 0 || missing * 2 >= p->wanted) && slot >= 0 &&
         p->not_before_ns <= now) {
-        char reply[INBOX_MAX + 18], body[96];
+        char reply[INBOX_MAX + 18], body[128];
         uint64_t id = ++p->next_id;
         snprintf(reply, sizeof(reply), "%s%" PRIx64, p->inbox, id);
-        int n = snprintf(body, sizeof(body), "{\"batch\":%d,\"expires\":%lld}", missing,
-                         EXPIRES_MS * 1000000LL);
+        int n = format_pull(p, missing, body, sizeof(body));
         if (wire_request(p->wire, p->api, reply, body, (size_t)n) == AX_OK) {
             p->pulls[slot] = (struct pull){id, missing,
                                            now + (EXPIRES_MS + EXPIRES_GRACE_MS) * 1000000LL};
@@ -143,6 +160,18 @@ static int count_of(const char *text)
     return (int)saturate_clamp(strtoll(text, NULL, 10), 0, INT_MAX);
 }
 
+/* 408: expired; 404: no message; 409: as many bytes as were asked for, or the consumer changed, was
+ * deleted or moved; 503: the server shuts down. */
+static bool is_ordinary(natsMsg *msg, const char *status)
+{
+    const char *text = NULL;
+    if (strcmp(status, "409") == 0 && natsMsgHeader_Get(msg, "Description", &text) == NATS_OK) {
+        return strcmp(text, "Batch Completed") == 0 ||
+               strcmp(text, "Message Size Exceeds MaxBytes") == 0;
+    }
+    return strcmp(status, "408") == 0 || strcmp(status, "404") == 0;
+}
+
 static void on_status(struct puller *p, const char *subject, natsMsg *msg)
 {
     const char *status = NULL, *pending = NULL;
@@ -161,9 +190,7 @@ static void on_status(struct puller *p, const char *subject, natsMsg *msg)
         p->pulls[i].id = 0;
     }
     settle(p);
-    /* 408: expired; 404: no message; 409: consumer changed, deleted or moved; 503: the server shuts
-     * down. */
-    if (strcmp(status, "408") != 0 && strcmp(status, "404") != 0)
+    if (!is_ordinary(msg, status))
         lost(p);
 }
 
@@ -245,6 +272,11 @@ void puller_want(struct puller *p, int n)
 {
     p->wanted = n;
     ask(p);
+}
+
+void puller_bound(struct puller *p, int64_t bytes)
+{
+    p->bound_bytes = bytes;
 }
 
 void puller_reconnected(struct puller *p)

@@ -35,6 +35,9 @@ static inline const char *puller_ack_subject(natsMsg *msg)
  * asked for yet. A puller that is no longer needed is set to 0 and kept: nats.c 3.4 crashes on a
  * message for a destroyed subscription. */
 void puller_want(struct puller *p, int n);
+/* Each pull is for about so many bytes at most, and two are outstanding. A message that is longer
+ * than bytes, or than two of the server's largest, is not got. */
+void puller_bound(struct puller *p, int64_t bytes);
 /* After a reconnect: asks again, since a server that went away has forgotten the pulls. */
 void puller_reconnected(struct puller *p);
 

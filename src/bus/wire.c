@@ -1,31 +1,40 @@
 #include "bus/wire.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <utlist.h>
 
+#include "base/saturate.h"
 #include "bus/connect.h"
+
+#define MUCH_BYTES (128 << 10)
+#define RETIRE_MS 10000
 
 struct wire_sub {
     natsSubscription *sub;
     wire_handler handler;
     void *arg;
     void (*no_responders)(void *arg); /* may be NULL */
+    bool measured, retired;
+    int64_t count, most; /* messages handled, and those that the server may send in all */
     struct wire_sub *prev, *next;
 };
 
 struct wire {
     natsConnection *nc;
     struct loop *loop;
-    struct wire_sub *subs; /* in the order in which they are served; only ever added to */
+    struct wire_sub *subs; /* in the order in which they are served */
     pthread_mutex_t lock;  /* guards the rest against attach and detach from nats.c's threads */
     struct loop_source source;
     int fd;                 /* -1: none */
     atomic_bool want_write; /* nats.c has something in its buffer */
     atomic_uint_fast64_t connections;
+    int64_t message_bytes; /* of the one that is being handled */
 };
 
 /* ---- the socket of nats.c, in the loop's epoll ---- */
@@ -91,20 +100,71 @@ static void flush(void *arg)
     change(w, EPOLLOUT, atomic_load(&w->want_write));
 }
 
+/* Large messages: letting more of them gather would only make the server wait. */
+static bool has_much(void *arg)
+{
+    struct wire *w = arg;
+    int bytes = 0;
+    pthread_mutex_lock(&w->lock);
+    bool much = w->fd >= 0 && ioctl(w->fd, FIONREAD, &bytes) == 0 && bytes >= MUCH_BYTES;
+    pthread_mutex_unlock(&w->lock);
+    return much;
+}
+
 /* ---- messages ---- */
+
+/* nats.c keeps the size of all that waits, headers included, and does not tell that of one. */
+static int64_t waiting_bytes(const struct wire_sub *s)
+{
+    int bytes = 0;
+    if (s->measured)
+        natsSubscription_GetPending(s->sub, NULL, &bytes);
+    return bytes;
+}
+
+static void tell_most(const struct wire_sub *s)
+{
+    natsSubscription_AutoUnsubscribe(s->sub, (int)saturate_clamp(s->most, 1, INT_MAX));
+}
+
+/* nats.c drops what comes after as many as it was told, and the server may have sent more before it
+ * heard of the bound: nats.c is never at the end. */
+static void count_message(struct wire_sub *s)
+{
+    s->count++;
+    if (s->most == 0 || s->count < s->most - 1)
+        return;
+    s->most = s->count + 2;
+    tell_most(s);
+}
 
 static void deliver(struct wire *w, struct wire_sub *s)
 {
     natsMsg *msg;
     natsStatus next = NATS_OK;
     while (next == NATS_OK || next == NATS_NO_RESPONDERS) {
+        int64_t waiting = waiting_bytes(s);
         next = natsSubscription_NextMsg(&msg, s->sub, 0);
         if (next == NATS_OK) {
+            w->message_bytes = waiting - waiting_bytes(s);
+            count_message(s);
             loop_count_message(w->loop);
             s->handler(s->arg, msg);
         } else if (next == NATS_NO_RESPONDERS && s->no_responders != NULL) {
             s->no_responders(s->arg);
         }
+    }
+}
+
+static void end_retired(struct wire *w)
+{
+    struct wire_sub *s, *next;
+    DL_FOREACH_SAFE(w->subs, s, next) {
+        if (!s->retired || !wire_is_drained(w, s, true))
+            continue;
+        DL_DELETE(w->subs, s);
+        natsSubscription_Destroy(s->sub);
+        free(s);
     }
 }
 
@@ -119,6 +179,7 @@ static void on_ready(void *arg, uint32_t events)
     struct wire_sub *s;
     DL_FOREACH(w->subs, s)
         deliver(w, s);
+    end_retired(w);
     loop_leave(w->loop);
 }
 
@@ -154,6 +215,32 @@ ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject
     return AX_OK;
 }
 
+void wire_limit(struct wire *w, struct wire_sub *sub, int64_t ahead)
+{
+    (void)w;
+    if (sub->most - sub->count > ahead / 2)
+        return;
+    sub->most = sub->count + (ahead > 2 ? ahead : 2);
+    tell_most(sub);
+}
+
+void wire_retire(struct wire *w, struct wire_sub *sub)
+{
+    wire_drain(w, sub, RETIRE_MS);
+    sub->retired = true;
+}
+
+void wire_measure(struct wire *w, struct wire_sub *sub)
+{
+    (void)w;
+    sub->measured = true;
+}
+
+int64_t wire_message_bytes(const struct wire *w)
+{
+    return w->message_bytes;
+}
+
 void wire_serve_first(struct wire *w, struct wire_sub *sub)
 {
     DL_DELETE(w->subs, sub);
@@ -177,7 +264,8 @@ ax_err wire_open(struct wire **out, const struct options *o, struct loop *l, con
     w->loop = l;
     w->fd = -1;
     pthread_mutex_init(&w->lock, NULL);
-    w->source = (struct loop_source){.ready = on_ready, .before_sleep = flush, .arg = w};
+    w->source = (struct loop_source){
+        .ready = on_ready, .before_sleep = flush, .has_much = has_much, .arg = w};
     const struct connect_loop hooks = {w, on_attach, on_want_read, on_want_write, on_detach};
     *out = w;
     ax_err err = connect_open(&w->nc, o, &hooks, name, events, p);

@@ -47,12 +47,25 @@ struct loop *wire_loop(const struct wire *w);
 /* msg: taken; the handler destroys it. */
 typedef void (*wire_handler)(void *arg, natsMsg *msg);
 
-/* Subscribes for the life of the wire (nats.c 3.4 crashes on a message for a destroyed
- * subscription). group NULL: no queue group. When several subscriptions have messages, those
- * subscribed first are served first. out may be NULL; it is borrowed. AX_E_NOMEM,
- * AX_E_DISCONNECTED. */
+/* Subscribes for the life of the wire, or until it is retired (nats.c 3.4 crashes on a message for
+ * a destroyed subscription). group NULL: no queue group. When several subscriptions
+ * have messages, those subscribed first are served first. out may be NULL; it is borrowed.
+ * AX_E_NOMEM, AX_E_DISCONNECTED. */
 ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject, const char *group,
                       wire_handler handler, void *arg);
+
+/* The server may send so many messages (> 0) on sub ahead of what was handled, or up to half as
+ * many when some of them were. To be said again after each message. When they are used up before
+ * the server hears of it, it forgets sub, which is not told; a reconnect makes it count anew. */
+void wire_limit(struct wire *w, struct wire_sub *sub, int64_t ahead);
+/* Takes no more messages for sub: those that the server has sent already are still delivered, then
+ * sub is gone. */
+void wire_retire(struct wire *w, struct wire_sub *sub);
+
+/* Headers and body of the message that a handler is called with, as they came, in bytes; for
+ * subscriptions that wire_measure was called for. */
+int64_t wire_message_bytes(const struct wire *w);
+void wire_measure(struct wire *w, struct wire_sub *sub);
 
 /* Of what one read brought, the messages of sub are served before those of all others from now on.
  */

@@ -34,6 +34,11 @@ static void register_labelled(struct counters *c)
         snprintf(labels, sizeof(labels), "reason=\"%s\"", refusals[i]);
         c->refused[i] = metrics_get(METRIC_COUNTER, "ax_ingress_refused_total",
                                     "Submissions not taken, by reason", labels);
+        c->memory.dropped[i] = metrics_get(
+            METRIC_COUNTER, "ax_ingress_dropped_total",
+            "Submissions without reply subject that there was no memory "
+            "for, by reason",
+            labels);
     }
     for (int i = 0; i < STATE_COUNT; i++) {
         snprintf(labels, sizeof(labels), "state=\"%s\"", counters_state_text((enum state)i));
@@ -61,9 +66,9 @@ void counters_register(struct counters *c)
 {
     register_labelled(c);
     c->accepted_later = counter("ax_ingress_delayed_total", "Submissions stored for later");
-    c->cron_fired = counter("ax_ingress_cron_fired_total",
+    c->cron.fired = counter("ax_ingress_cron_fired_total",
                             "Firings of recurring tasks brought into their queue");
-    c->cron_skipped = counter(
+    c->cron.skipped = counter(
         "ax_ingress_cron_skipped_total",
         "Firings of recurring tasks skipped because the last one was unfinished");
     c->batches = counter("ax_ingress_batches_total", "Messages that carried a batch of tasks");
@@ -87,6 +92,12 @@ void counters_register(struct counters *c)
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     register_later(c);
+    c->memory.bytes = gauge("ax_ingress_memory_bytes", "Memory that submissions in flight hold");
+    c->memory.bytes_limit = gauge("ax_ingress_memory_limit_bytes", "Bound of it (--max-memory)");
+    c->memory.floods = counter("ax_ingress_floods_total",
+                               "Times that more submissions came than could be read");
+    c->memory.flooded = gauge("ax_ingress_flooded",
+                              "1 while the server may send no more submissions than are read");
     c->foreign = counter("ax_ingress_foreign_total",
                          "Queue messages that no pool served and that became dead letters");
     c->pools = gauge("ax_ingress_pools", "Pools that have an entry, or that a new task names");

@@ -18,6 +18,9 @@
     X(REFUSED_LATER_SHARE, "later_share") \
     X(REFUSED_SCHEDULES, "schedules")     \
     X(REFUSED_BUSY, "ingress_busy")       \
+    X(REFUSED_MEMORY, "memory")           \
+    X(REFUSED_POOL_MEMORY, "pool_memory") \
+    X(REFUSED_RATE, "pool_rate")          \
     X(REFUSED_SERVER, "server")
 enum refusal {
 #define X(name, text) name,
@@ -45,7 +48,9 @@ struct counters {
     struct metric *refused[REFUSAL_COUNT];
     struct metric *duplicates[STATE_COUNT];
     struct metric *accepted_later;
-    struct metric *cron_fired, *cron_skipped; /* firings of recurring tasks */
+    struct {
+        struct metric *fired, *skipped; /* firings of recurring tasks */
+    } cron;
     struct metric *batches;
     struct metric *unknown;   /* answered "unknown, retry" */
     struct metric *buried;    /* no-reply submissions that went to AX_DEAD */
@@ -61,6 +66,11 @@ struct counters {
             *schedules_limit; /* gauges */
         struct metric *swept;
     } later;
+    struct {
+        struct metric *dropped[REFUSAL_COUNT]; /* without a reply subject, and not kept */
+        struct metric *bytes, *bytes_limit;    /* gauges */
+        struct metric *floods, *flooded;       /* counter, gauge */
+    } memory;
     struct metric *foreign;             /* queue messages that no pool served */
     struct metric *pools, *pools_limit; /* gauges */
 };

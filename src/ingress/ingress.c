@@ -4,8 +4,9 @@
 
 #include "base/log.h"
 #include "bus/provision/provisioner.h"
-#include "bus/stream_info.h"
 #include "bus/wire.h"
+#include "ingress/arrivals.h"
+#include "ingress/door/account.h"
 #include "ingress/key_index.h"
 #include "ingress/pools.h"
 #include "ingress/queue/foreign.h"
@@ -14,64 +15,30 @@
 #include "ingress/record_query.h"
 #include "ingress/schedules.h"
 #include "ingress/stats_reply.h"
-#include "ingress/submit/submit.h"
 #include "ingress/submit/submits.h"
 #include "ingress/sweep.h"
 
 /* Slots beside the submissions': feeders, readers, submissions without reply subject. */
 #define PIPELINE_EXTRA 4096
 #define DRAIN_POLL_MS 20
-#define OPEN_WAIT_MS 1000
-#define SUBS 2
 
-static const char *const subjects[SUBS] = {SUBMIT_ANY, SUBMIT_PREFIX ">"};
-
-static void on_submission(void *arg, natsMsg *msg)
+static void on_opened(struct ingress *ing)
 {
-    submit_take(arg, msg);
-}
-
-/* A server handles what one connection sends in order: the subscriptions made before this question
- * exist, and whoever finds ingress ready finds it listening. */
-static void on_server_answered(void *arg, ax_err err, const struct stream_info *info)
-{
-    struct ingress *ing = arg;
-    (void)info;
-    ing->opening = false;
-    if (ing->closing || err == AX_E_TIMEOUT)
-        return;
-    ing->open = true;
     char list[PRIORITIES_MAX * (NAME_MAX_CHARS + 2) + 1];
     log_info("taking submissions", "subject=ax.submit.> priorities=\"%s\"",
              queues_list(ing, list, sizeof(list)));
 }
 
-static void open_subscriptions(struct ingress *ing)
-{
-    /* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
-    if (ing->open || ing->opening || ing->closing || !clock_is_set(ing->clock) ||
-        ing->queues == NULL)
-        return;
-    for (int i = 0; i < SUBS; i++) {
-        if (ing->subs[i] != NULL)
-            continue;
-        ax_err err = wire_subscribe(ing->wire, &ing->subs[i], subjects[i], INGRESS_QUEUE_GROUP,
-                                    on_submission, ing);
-        if (err != AX_OK) {
-            log_error("cannot subscribe, trying again", "subject=%s error=\"%s\"", subjects[i],
-                      ax_err_text(err));
-            return;
-        }
-    }
-    ing->opening = stream_info_get(ing->pipe, ing->loop, STREAM_POOLS, OPEN_WAIT_MS,
-                                   on_server_answered, ing) == AX_OK;
-}
-
+/* Ax-Submitted orders tasks across instances, so there is none before the clock is known. */
 static void try_open(void *arg)
 {
     struct ingress *ing = arg;
-    open_subscriptions(ing);
-    if (!ing->open && !ing->closing)
+    if (ing->closing || ing->opening)
+        return;
+    ing->opening = clock_is_set(ing->clock) && ing->queues != NULL;
+    if (ing->opening)
+        arrivals_open(ing->arrivals, on_opened);
+    else
         loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, try_open, ing);
 }
 
@@ -140,6 +107,12 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
                               (int)ing->options->inflight + PIPELINE_EXTRA);
     if (err == AX_OK)
         err = submits_new(&ing->submits, ing);
+    if (err == AX_OK) {
+        err = account_new(&ing->account, ing->options->max_memory_bytes,
+                          ing->options->pool_submit_rate);
+    }
+    if (err == AX_OK)
+        err = arrivals_start(ing->arrivals);
     if (err == AX_OK)
         try_open(ing);
     if (err == AX_OK)
@@ -164,23 +137,12 @@ ax_err ingress_start(struct ingress *ing, struct problem *p)
     return err == AX_OK ? AX_OK : problem_set(p, err, "cannot start: %s", ax_err_text(err));
 }
 
-/* Nothing that nats.c has taken off the socket for us and not handed over yet. */
-static bool subs_are_drained(const struct ingress *ing)
-{
-    for (int i = 0; i < SUBS; i++) {
-        /* Without a connection the drain waits for a server that may never come back. */
-        if (ing->subs[i] != NULL && !wire_is_drained(ing->wire, ing->subs[i], ing->connected))
-            return false;
-    }
-    return true;
-}
-
 static void poll_drained(void *arg)
 {
     struct ingress *ing = arg;
     int working = submits_in_flight(ing->submits) + queues_in_flight(ing);
     bool written = !ing->connected || wire_is_flushed(ing->wire);
-    if (subs_are_drained(ing) && working == 0 && written) {
+    if (arrivals_are_drained(ing->arrivals) && working == 0 && written) {
         log_info("stopped, nothing left in flight", NULL);
         loop_stop(ing->loop);
     } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
@@ -197,11 +159,7 @@ void ingress_drain(struct ingress *ing, int64_t limit_ms)
     ing->closing = true;
     provisioner_stop(ing->provisioner);
     ing->drain_until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
-    for (int i = 0; i < SUBS; i++) {
-        if (ing->subs[i] != NULL)
-            wire_drain(ing->wire, ing->subs[i], limit_ms);
-    }
-    ing->open = false;
+    arrivals_drain(ing->arrivals, limit_ms);
     queues_close(ing);
     loop_timer_start(ing->loop, &ing->drain_timer, 0, poll_drained, ing);
 }
@@ -215,7 +173,7 @@ bool ingress_is_ready(void *arg, char *why, unsigned long cap)
         reason = "stopping";
     else if (!ing->connected)
         reason = "not connected to NATS";
-    else if (!ing->open)
+    else if (!arrivals_are_open(ing->arrivals))
         reason = "waiting for the streams";
     loop_leave(ing->loop);
     if (reason != NULL)

@@ -16,6 +16,8 @@
 
 #define INGRESS_QUEUE_GROUP "ax-ingress"
 
+struct account;
+struct arrivals;
 struct foreign;
 struct key_index;
 struct pools;
@@ -27,7 +29,8 @@ struct provisioner;
 struct stats_reply;
 
 struct ingress {
-    struct wire *wire;
+    struct wire *wire;         /* for all but submissions */
+    struct arrivals *arrivals; /* submissions come on a connection of their own */
     struct loop *loop;
     struct clock *clock;
     const struct options *options;
@@ -37,6 +40,7 @@ struct ingress {
     struct queue *queues; /* every priority ever seen, see queue.h */
     struct foreign *foreign;
     struct submits *submits;
+    struct account *account; /* of the bytes that they hold */
     struct provisioner *provisioner;
     struct stats_reply *stats_reply;
     struct replies replies;
@@ -44,9 +48,7 @@ struct ingress {
     struct schedules *schedules;
     struct sweep *sweep;
     struct counters counters;
-    struct wire_sub *subs[2]; /* ax.submit, ax.submit.> */
-    bool open;                /* ax.submit is subscribed */
-    bool opening;             /* they were asked for, and the server has not answered yet */
+    bool opening; /* submissions are asked for; whether they come: arrivals_are_open */
     bool connected;
     bool closing;
     struct loop_timer drain_timer;
@@ -57,8 +59,8 @@ struct ingress {
 void ingress_disconnected(void *arg);
 void ingress_reconnected(void *arg);
 
-/* ing->wire set. Takes the lock. Starts everything; submissions are taken as soon as the streams
- * are there. */
+/* ing->wire and ing->arrivals set. Takes the lock. Starts everything; submissions are taken as soon
+ * as the streams are there. */
 ax_err ingress_start(struct ingress *ing, struct problem *p);
 
 /* Takes no new submissions, and stops the loop when nothing is in flight, or after limit_ms.

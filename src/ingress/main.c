@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "bus/loop.h"
 #include "bus/wire.h"
+#include "ingress/arrivals.h"
 #include "ingress/ingress.h"
 #include "stats/http.h"
 
@@ -19,6 +20,8 @@
 static ax_err start(struct ingress *ing, const struct wire_events *events, struct problem *p)
 {
     ax_err err = wire_open(&ing->wire, ing->options, ing->loop, "ax-ingress", events, p);
+    if (err == AX_OK)
+        err = arrivals_connect(&ing->arrivals, ing, p);
     return err == AX_OK ? ingress_start(ing, p) : err;
 }
 

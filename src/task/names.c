@@ -87,6 +87,16 @@ ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1],
     return AX_OK;
 }
 
+void name_pool_of_submit(const char *subject, char pool[NAME_MAX_CHARS + 1])
+{
+    size_t prefix = strlen(SUBMIT_PREFIX);
+    const char *dot = strncmp(subject, SUBMIT_PREFIX, prefix) == 0 ? strchr(subject + prefix, '.')
+                                                                   : NULL;
+    pool[0] = '\0';
+    if (dot != NULL && name_is_valid(dot + 1))
+        strcpy(pool, dot + 1);
+}
+
 /* Takes the token at *s (up to '.' or the end) and moves *s behind it; NULL afterwards means the
  * end. */
 static size_t next_token(const char **s, const char **token)

@@ -86,6 +86,9 @@ bool name_is_keyed(const char *id);
  * tokens, a bad name). */
 ax_err name_parse_submit(const char *subject, char priority[NAME_MAX_CHARS + 1],
                          char pool[NAME_MAX_CHARS + 1], struct problem *p);
+/* The pool that a subject of submissions names, whatever else is wrong with it; "": none, or no
+ * name. */
+void name_pool_of_submit(const char *subject, char pool[NAME_MAX_CHARS + 1]);
 
 /* What ax.<stage>.<priority>.<pool>.<id> or ax.<stage>.<pool>.<id> names; priority is "" for the
  * stages without. */

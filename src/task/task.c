@@ -55,12 +55,30 @@ bool task_is_same(const struct task *a, const struct task *b)
            has_same_headers(a, b);
 }
 
+static size_t own_headers_bytes(const struct task *t)
+{
+    size_t bytes = header_table_text_bytes(t);
+    for (size_t i = 0; i < t->header_count; i++)
+        bytes += header_line_bytes(t->headers[i].name, t->headers[i].value);
+    return bytes;
+}
+
+bool task_headers_fit(const struct task *t)
+{
+    return own_headers_bytes(t) <= TASK_HEADERS_MAX_BYTES - TASK_RESERVE_BYTES;
+}
+
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p)
 {
-    size_t headers = header_table_text_bytes(t);
-    for (size_t i = 0; i < t->header_count; i++)
-        headers += header_line_bytes(t->headers[i].name, t->headers[i].value);
+    size_t headers = own_headers_bytes(t);
     int64_t fits = max_payload_bytes - TASK_RESERVE_BYTES;
+    if (!task_headers_fit(t)) {
+        return problem_set(p, AX_E_TOO_LONG,
+                           "headers: key and headers of %zu bytes are not allowed; together they "
+                           "must be at most %d (JetStream's %d, less %d for AX's own headers)",
+                           headers, TASK_HEADERS_MAX_BYTES - TASK_RESERVE_BYTES,
+                           TASK_HEADERS_MAX_BYTES, TASK_RESERVE_BYTES);
+    }
     if (t->body_bytes <= INT_MAX && (int64_t)(t->body_bytes + headers) <= fits)
         return AX_OK;
     return problem_set(p, AX_E_TOO_LONG,

@@ -28,6 +28,8 @@
  * headers: lease, message id, schedule, attempt, reason … at their longest. A task whose body
  * and headers leave less than this of max_payload is refused. */
 #define TASK_RESERVE_BYTES 2048
+/* What JetStream stores of headers, AX's own included, whatever max_payload is. */
+#define TASK_HEADERS_MAX_BYTES 65535
 
 /* What a firing of a recurring task does while the last one is unfinished. */
 enum task_overlap {
@@ -93,6 +95,8 @@ bool task_is_same(const struct task *a, const struct task *b);
 /* Does the task fit into max_payload with all that AX adds at any stage? AX_E_TOO_LONG: p gives
  * the size and the limit. */
 ax_err task_check_size(const struct task *t, int64_t max_payload_bytes, struct problem *p);
+/* Its headers leave room for those that AX adds. */
+bool task_headers_fit(const struct task *t);
 
 /* A new message on subject (reply may be NULL) with the task's body, its pass-through headers and
  * the headers that its stage carries (task/header_table.h). The caller adds the stage's own with

@@ -73,7 +73,9 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
     int64_t room = max_bytes > OWN_HEADERS_BYTES ? max_bytes - OWN_HEADERS_BYTES : 0;
     const char *body = from != NULL ? natsMsg_GetData(from) : task->body;
     int64_t bytes = from != NULL ? natsMsg_GetDataLength(from) : (int64_t)task->body_bytes;
-    bool with_headers = from != NULL && (int64_t)headers_bytes(from) + bytes <= room;
+    int64_t headers = from != NULL ? (int64_t)headers_bytes(from) : 0;
+    bool with_headers = from != NULL && headers + bytes <= room &&
+                        headers <= TASK_HEADERS_MAX_BYTES - OWN_HEADERS_BYTES;
     if (bytes > room)
         bytes = room;
     natsStatus s = natsMsg_Create(out, subject, reply, body, (int)bytes);

@@ -304,6 +304,45 @@ ax_err task_proto_unpack_batch(const void *data, size_t bytes, void **batch, siz
     return AX_OK;
 }
 
+/* A base-128 varint; the number of its bytes, 0 if it is none. */
+static size_t read_varint(const uint8_t *data, size_t bytes, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < bytes && i < 10; i++) {
+        *out |= (uint64_t)(data[i] & 0x7f) << (7 * i);
+        if (data[i] < 0x80)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* One field of any wire type; its bytes, 0 if it cannot be read. */
+static size_t field_bytes(const uint8_t *data, size_t bytes)
+{
+    uint64_t tag, value = 0;
+    size_t n = read_varint(data, bytes, &tag), m = 0;
+    if (n == 0)
+        return 0;
+    if (tag % 8 == 0)
+        return (m = read_varint(data + n, bytes - n, &value)) == 0 ? 0 : n + m;
+    if (tag % 8 == 2 && (m = read_varint(data + n, bytes - n, &value)) == 0)
+        return 0;
+    value = tag % 8 == 1 ? 8 : tag % 8 == 5 ? 4 : value;
+    return tag % 8 != 2 && value == 0 ? 0 : value > bytes - n - m ? 0 : n + m + (size_t)value;
+}
+
+size_t task_proto_weigh_batch(const void *data, size_t bytes, size_t *count)
+{
+    const uint8_t *at = data;
+    size_t left = bytes, n;
+    for (*count = 0; left > 0 && (n = field_bytes(at, left)) > 0; (*count)++) {
+        at += n;
+        left -= n;
+    }
+    /* A header of a task is two bytes when packed, and a structure with two strings then. */
+    return *count * (sizeof(Ax__V1__Task) + 4 * sizeof(struct block)) + 4 * bytes;
+}
+
 ax_err task_proto_read_nth(struct task *t, const char *subject, const void *batch, size_t index,
                            struct problem *p)
 {

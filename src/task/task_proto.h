@@ -17,6 +17,9 @@ void task_proto_free(void *unpacked);
  * time. */
 ax_err task_proto_unpack_batch(const void *data, size_t bytes, void **batch, size_t *count,
                                struct problem *p);
+/* What it takes to unpack it, about and rather more than less, told without unpacking: *count is
+ * that of its tasks, as far as it can be read. */
+size_t task_proto_weigh_batch(const void *data, size_t bytes, size_t *count);
 ax_err task_proto_read_nth(struct task *t, const char *subject, const void *batch, size_t index,
                            struct problem *p);
 void task_proto_free_batch(void *batch);

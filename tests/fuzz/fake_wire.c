@@ -39,6 +39,7 @@ struct wire {
     struct loop *loop;
     struct wire_sub subs[SUBS_MAX];
     size_t count;
+    int64_t message_bytes;
 };
 
 /* An answer on its way. */
@@ -381,6 +382,30 @@ ax_err wire_subscribe(struct wire *w, struct wire_sub **out, const char *subject
     return AX_OK;
 }
 
+void wire_limit(struct wire *w, struct wire_sub *sub, int64_t ahead)
+{
+    (void)w;
+    (void)sub;
+    (void)ahead;
+}
+
+int64_t wire_message_bytes(const struct wire *w)
+{
+    return w->message_bytes;
+}
+
+void wire_measure(struct wire *w, struct wire_sub *sub)
+{
+    (void)w;
+    (void)sub;
+}
+
+void wire_retire(struct wire *w, struct wire_sub *sub)
+{
+    (void)w;
+    (void)sub;
+}
+
 void wire_on_no_responders(struct wire *w, struct wire_sub *sub, void (*handler)(void *arg))
 {
     (void)w;
@@ -524,6 +549,7 @@ static void deliver(const char *subject, const char *inbox, const char *reply, c
             continue;
         CHECK(natsMsg_Create(&msg, subject, reply, data, (int)bytes) == NATS_OK);
         add_headers(msg, headers);
+        the_wire.message_bytes = (int64_t)(bytes + strlen(headers));
         sub.handler(sub.arg, msg);
     }
 }

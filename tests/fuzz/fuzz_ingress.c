@@ -9,6 +9,7 @@
 #include "bus/jserr.h"
 #include "check.h"
 #include "fake_wire.h"
+#include "ingress/arrivals.h"
 #include "ingress/ingress.h"
 #include "ingress/submit/submits.h"
 #include "open_nats.h"
@@ -135,6 +136,7 @@ static void start(void)
     CHECK(loop_new(&ing.loop, &the_clock) == AX_OK);
     CHECK(wire_open(&ing.wire, &o, ing.loop, "fuzz", NULL, &p) == AX_OK);
     fake_keep(STREAM_POOLS, "$KV.AX_POOLS.email", "{\"group_weight\":3}");
+    CHECK(arrivals_connect(&ing.arrivals, &ing, &p) == AX_OK);
     CHECK(ingress_start(&ing, &p) == AX_OK);
     fake_pass(10 * SECOND);
     CHECK(ing.open);

@@ -46,7 +46,8 @@ static void try_batch(const uint8_t *data, size_t size)
 {
     struct problem p = {0};
     void *batch = NULL;
-    size_t count = 0;
+    size_t count = 0, weighed = 0;
+    CHECK(task_proto_weigh_batch(data, size, &weighed) >= 4 * size && weighed <= size);
     if (task_proto_unpack_batch(data, size, &batch, &count, &p) != AX_OK) {
         CHECK(p.text[0] && !batch);
         return;

@@ -14,8 +14,8 @@ ALLOWED = {
     "base": {"base/text"},
     "task/peer": {"task"},
     "bus/provision": {"bus"},
-    "ingress": {"ingress/submit", "ingress/feed", "ingress/queue"},
-    "ingress/submit": {"ingress", "ingress/queue"},
+    "ingress": {"ingress/submit", "ingress/feed", "ingress/queue", "ingress/door"},
+    "ingress/submit": {"ingress", "ingress/queue", "ingress/door"},
     "ingress/feed": {"ingress", "ingress/queue"},
     "ingress/queue": {"ingress", "ingress/feed"},  # a queue owns its two feeders
     "dispatch": {"dispatch/attempt", "dispatch/fair", "dispatch/lead", "dispatch/pool"},

@@ -281,8 +281,13 @@ async def put_back(rig, point):
     """A pool's entry is removed while a task of the pool waits: it is put back. An operator gives it its settings again."""
     ax = rig.ax
     await rig.arm(ax.dispatch, point)
-    await rig.staged_without_demand()  # a leader that does not know of the task yet forgets the pool
-    await ax.js.publish("$KV.AX_POOLS.email", b"", headers={"KV-Operation": "DEL"})
+    await rig.submit()
+
+    async def is_put_back():  # a leader that does not know of the task yet forgets the pool
+        await rig.set_pool()
+        await ax.js.publish("$KV.AX_POOLS.email", b"", headers={"KV-Operation": "DEL"})
+        return ax.dispatch.p.poll() is not None
+    await eventually(is_put_back, 12, "the dispatcher puts the pool back")
     await rig.dies(ax.dispatch)
     await rig.revive(ax.dispatch)
     await rig.set_pool()

@@ -178,6 +178,7 @@ static void on_honoured(void *arg, const struct answer *answer)
  * start. */
 static void honour(struct pool *p, const struct superseded_ack *s)
 {
+    static struct log_gate gate;
     struct dispatch *d = p->dispatch;
     pool_stats_observe_superseded(p, s);
     /* First: the retry may be about to start. */
@@ -190,7 +191,8 @@ static void honour(struct pool *p, const struct superseded_ack *s)
                                          .fence = s->work_seq,
                                          .submitted = s->submitted},
                         on_honoured, p);
-    log_info("late ack honoured", "task=%s pool=%s fence=%" PRIu64, s->id, p->name, s->work_seq);
+    log_limited(&gate, loop_now_ns(p->dispatch->loop), LOG_INFO, "late ack honoured",
+                "task=%s pool=%s fence=%" PRIu64, s->id, p->name, s->work_seq);
 }
 
 static bool honour_superseded(struct pool *p, const struct heard_ack *ack)

@@ -51,6 +51,7 @@ static void new_round(void *arg);
 
 static void finish(struct cancel *c, const char *state, const char *error)
 {
+    static struct log_gate gate;
     char text[320];
     int n;
     if (error != NULL) {
@@ -66,8 +67,8 @@ static void finish(struct cancel *c, const char *state, const char *error)
     if (c->reply[0] != '\0')
         wire_publish(c->pool->dispatch->wire, c->reply, text, (size_t)n);
     FAULT_SENT("cancel.answer.after", c->pool->dispatch->wire);
-    log_info("cancel", "task=%s pool=%s state=%s", c->id, c->pool->name,
-             error != NULL ? "error" : state);
+    log_limited(&gate, loop_now_ns(c->pool->dispatch->loop), LOG_INFO, "cancel",
+                "task=%s pool=%s state=%s", c->id, c->pool->name, error != NULL ? "error" : state);
     loop_timer_stop(c->pool->dispatch->loop, &c->timer);
     struct cancel **at = &c->pool->cancels;
     while (*at != c)

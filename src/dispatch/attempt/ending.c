@@ -266,20 +266,25 @@ static void why_dead(const struct attempt *a, const struct task *t, char *why, s
 
 void ending_write_dead_letter(struct attempt *a, const struct attempt_news *news)
 {
-    const struct task *t = content(a, news);
+    static struct log_gate gate;
+    struct task dead = *content(a, news); /* what it points to stays with its owner */
     struct dispatch *d = a->pool->dispatch;
     char subject[SUBJECT_MAX_CHARS], id[ATTEMPT_IDENTITY_MAX], why[400], when[40];
-    if (!a->end.quiet)
-        log_info("dead letter", "task=%s pool=%s attempt=%u", t->id, a->pool->name, t->attempt);
-    name_subject_dead(subject, a->pool->name, t->id);
+    if (!a->end.quiet) { /* each is in AX_DEAD */
+        log_limited(&gate, loop_now_ns(d->loop), LOG_INFO, "dead letter",
+                    "task=%s pool=%s attempt=%u", dead.id, a->pool->name, dead.attempt);
+    }
+    if (!task_headers_fit(&dead)) /* put into its queue by hand */
+        dead.header_count = 0;
+    name_subject_dead(subject, a->pool->name, dead.id);
     attempt_identity(a, ".dead", id);
-    why_dead(a, t, why, sizeof(why));
+    why_dead(a, &dead, why, sizeof(why));
     rfc3339_format(clock_ax_ns(&d->clock), when);
     const char *const headers[][2] = {{HDR_MSG_ID, id}, {HDR_REASON, why}, {HDR_DIED, when}};
     /* Another submission of it may be stored later, and must be looked up then. */
-    filter_add(d->done.filter, t->id, strlen(t->id), clock_ax_ns(&d->clock));
+    filter_add(d->done.filter, dead.id, strlen(dead.id), clock_ax_ns(&d->clock));
     a->end.next_attempt = false;
-    write_next(a, t, subject, headers, 3);
+    write_next(a, &dead, subject, headers, 3);
 }
 
 /* A copy leads on only if the feeder cannot drop it beside the queue message, which is still there:

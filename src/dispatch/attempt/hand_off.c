@@ -271,11 +271,27 @@ static void learn_answer_time(const struct attempt *a)
         p->flow.answer_ns = ANSWER_MAX_NS;
 }
 
+static void too_large(struct attempt *a, const char *why)
+{
+    attempt_on(a, ATTEMPT_ON_TOO_LARGE,
+               &(struct attempt_news){.end = END_BURIED,
+                                      .dead = DEAD_OTHER,
+                                      .reason = why,
+                                      .delay_ms = -1,
+                                      .count = a->pool->count.too_large,
+                                      .judge_again = true});
+}
+
 static void on_puback(struct attempt *a, const struct answer *answer)
 {
+    static struct log_gate gate;
+    if (answer->err_code == JSERR_HEADERS_TOO_LONG) {
+        too_large(a, "headers too long for JetStream with those of a hand-off");
+        return;
+    }
     if (answer->err != AX_OK) {
-        log_error("hand-off refused", "task=%s pool=%s err_code=%d", a->task.id, a->pool->name,
-                  answer->err_code);
+        log_limited(&gate, loop_now_ns(a->pool->dispatch->loop), LOG_ERROR, "hand-off refused",
+                    "task=%s pool=%s err_code=%d", a->task.id, a->pool->name, answer->err_code);
         no_answer(a);
         return;
     }
@@ -315,14 +331,7 @@ void hand_off_publish(struct attempt *a, const struct attempt_news *news)
     FAULT("hand-off.publish.before");
     ax_err err = attempt_ask_publish(a, reply, msg, on_puback);
     if (err == AX_E_TOO_LONG) {
-        const char *why = "too large for the server's max_payload with the headers of a hand-off";
-        attempt_on(a, ATTEMPT_ON_TOO_LARGE,
-                   &(struct attempt_news){.end = END_BURIED,
-                                          .dead = DEAD_OTHER,
-                                          .reason = why,
-                                          .delay_ms = -1,
-                                          .count = a->pool->count.too_large,
-                                          .judge_again = true});
+        too_large(a, "too large for the server's max_payload with the headers of a hand-off");
     } else if (err != AX_OK) {
         no_answer(a);
     }

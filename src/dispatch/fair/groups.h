@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/rate/bucket.h"
 #include "bus/loop.h"
 #include "dispatch/fair/group_queue.h"
-#include "dispatch/rate/bucket.h"
 #include "dispatch/rate/unanswered.h"
 #include "task/names.h"
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rate/bucket.h"
 #include "bus/ack.h"
 #include "bus/provision/priorities.h"
 #include "bus/puller.h"
@@ -24,7 +25,6 @@
 #include "dispatch/pool/work_consumer.h"
 #include "dispatch/pool_table.h"
 #include "dispatch/rate/adapt.h"
-#include "dispatch/rate/bucket.h"
 #include "dispatch/rate/unanswered.h"
 #include "stats/metrics.h"
 #include "task/names.h"

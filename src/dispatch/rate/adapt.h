@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rate/bucket.h"
 #include "bus/ack.h"
-#include "dispatch/rate/bucket.h"
 #include "dispatch/rate/pace.h"
 #include "dispatch/rate/workers.h"
 #include "stats/metrics.h"

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dispatch/rate/bucket.h"
+#include "base/rate/bucket.h"
 
 /* Zero-initialise, or by unanswered_init. */
 struct unanswered {

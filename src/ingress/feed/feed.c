@@ -40,11 +40,12 @@ static struct ingress *ingress_of(const struct feed *d)
 static void free_feed(struct feed *d)
 {
     struct feeder *f = d->feeder;
+    int64_t bytes = natsMsg_GetDataLength(d->msg);
     feeder_leaves(f, d);
     natsMsg_Destroy(d->msg);
     free(d->firing);
     free(d);
-    feeder_forgot(f);
+    feeder_forgot(f, bytes);
 }
 
 /* An answer came: is somebody there to hear it? */
@@ -134,7 +135,7 @@ static void on_examined(void *arg, ax_err err, const struct stored_msg *found)
     ack_parse_subject(puller_ack_subject(d->msg), &source);
     bool earlier = err == AX_OK && found->seq < source.stream_seq;
     if (earlier) {
-        metric_add(ingress_of(d)->counters.cron_skipped, 1);
+        metric_add(ingress_of(d)->counters.cron.skipped, 1);
         FAULT("firing.one-waits");
     }
     answered(d, earlier                                 ? FEED_FOUND
@@ -203,7 +204,7 @@ static enum feed_event stored(struct feed *d)
 {
     struct ingress *ing = ingress_of(d);
     if (d->firing != NULL)
-        metric_add(ing->counters.cron_fired, 1);
+        metric_add(ing->counters.cron.fired, 1);
     d->fed = true;
     key_index_left_later(ing->key_index, d->id);
     return FEED_STORED;
@@ -313,7 +314,7 @@ static void on_claimed(void *arg, enum cron_firing_result result)
     if (!is_heard(d))
         return;
     if (result == CRON_FIRING_SKIP) {
-        metric_add(ingress_of(d)->counters.cron_skipped, 1);
+        metric_add(ingress_of(d)->counters.cron.skipped, 1);
         FAULT("firing.skip");
     }
     answered(d, result == CRON_FIRING_GO     ? FEED_GO
@@ -442,9 +443,11 @@ void feed_start(struct feed *d)
         sweep_saw(ingress_of(d)->sweep, subject, d->msg);
         feed_event(d, FEED_SWEPT);
     } else if (err != AX_OK) {
+        static struct log_gate gate;
         char text[400];
-        log_error("message that is no task, dropped", "stream=%s subject=%s error=%s", stream,
-                  subject, log_quote(p.text, text, sizeof(text)));
+        log_limited(&gate, loop_now_ns(ingress_of(d)->loop), LOG_ERROR,
+                    "message that is no task, dropped", "stream=%s subject=%s error=%s", stream,
+                    subject, log_quote(p.text, text, sizeof(text)));
         feed_event(d, FEED_NO_TASK);
     } else {
         enum feed_event event = take_task(d, &t, &source);

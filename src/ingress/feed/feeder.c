@@ -16,6 +16,10 @@
 
 #define NAK_DELAY_MS 1000 /* as in feed.c */
 #define WINDOW 256
+/* Bodies held, and of a pull: 16 MiB at most are here of one source and priority, or three times
+ * the server's largest message. */
+#define HELD_MAX_BYTES (8LL << 20)
+#define PULL_BYTES (4LL << 20)
 #define CROWDED 192 /* messages held: pools that crowd the window give way */
 #define ASIDE_FIRST_MS 10
 #define ASIDE_MAX_MS 200
@@ -44,6 +48,7 @@ struct feeder {
     bool running;
     struct feed *lists[LISTS];
     int held, publishing, in_flight;
+    int64_t held_bytes;
     uint64_t arrived;
     struct room room;
     struct crowd *crowd;
@@ -95,12 +100,14 @@ void feeder_moved(struct feeder *f, struct feed *d, enum feed_state from, enum f
 
 static void want(struct feeder *f)
 {
-    puller_want(f->puller, f->running && f->held < WINDOW ? WINDOW - f->held : 0);
+    bool has_room = f->held < WINDOW && f->held_bytes < HELD_MAX_BYTES;
+    puller_want(f->puller, f->running && has_room ? WINDOW - f->held : 0);
 }
 
-void feeder_forgot(struct feeder *f)
+void feeder_forgot(struct feeder *f, int64_t bytes)
 {
     f->held--;
+    f->held_bytes -= bytes;
     want(f);
 }
 
@@ -334,6 +341,7 @@ static void on_message(void *arg, natsMsg *msg, const struct ack_subject *ack)
     }
     d->number = ++f->arrived;
     f->held++;
+    f->held_bytes += natsMsg_GetDataLength(msg);
     want(f);
     if (!loop_timer_is_running(&f->tick))
         loop_timer_start(ing->loop, &f->tick, CROWD_TICK_MS, on_tick, f);
@@ -398,6 +406,7 @@ ax_err feeder_new(struct feeder **out, struct queue *queue, const char *source)
         free(f);
         return err;
     }
+    puller_bound(f->puller, PULL_BYTES);
     *out = f;
     return AX_OK;
 }

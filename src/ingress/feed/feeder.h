@@ -43,8 +43,8 @@ void feeder_leaves(struct feeder *f, struct feed *d);
 int64_t feeder_return_ms(struct feeder *f, struct feed *d);
 /* A message was set aside: it has its turn again in a moment. */
 void feeder_set_aside(struct feeder *f);
-/* Room for one more message. */
-void feeder_forgot(struct feeder *f);
+/* Room for one more message: one with a body of so many bytes has gone. */
+void feeder_forgot(struct feeder *f, int64_t bytes);
 /* Something has changed: publishes what can be published. */
 void feeder_pump(struct feeder *f);
 /* At most one line a second. */

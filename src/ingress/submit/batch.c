@@ -7,6 +7,7 @@
 #include "ax/v1/task.pb-c.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "ingress/submit/admission.h"
 #include "ingress/submit/submission.h"
 #include "task/header.h"
 #include "task/task.h"
@@ -24,6 +25,7 @@ struct result {
 struct batch {
     struct ingress *ing;
     natsMsg *msg;
+    struct charge charge;
     const char *reply; /* borrowed from msg; NULL: nobody to tell */
     void *unpacked;
     size_t count, unanswered, unreleased;
@@ -118,6 +120,7 @@ void batch_release(struct batch *b)
         return;
     task_proto_free_batch(b->unpacked);
     natsMsg_Destroy(b->msg);
+    account_give(b->ing->account, &b->charge);
     free(b->results);
     free(b);
 }
@@ -143,23 +146,37 @@ static void start(struct batch *b, size_t index)
         submission_start_unread(s, natsMsg_GetSubject(b->msg), &p);
 }
 
-ax_err batch_take(struct ingress *ing, natsMsg *msg, const char *reply, struct problem *p)
+static ax_err unpack(struct batch *b, struct charge *charge, struct problem *p)
+{
+    natsMsg *msg = b->msg;
+    const void *data = natsMsg_GetData(msg);
+    size_t bytes = (size_t)natsMsg_GetDataLength(msg), count;
+    size_t weight = task_proto_weigh_batch(data, bytes, &count);
+    if (!admission_take_batch(b->ing, msg, b->reply, count, weight, charge))
+        return AX_E_BUSY;
+    ax_err err = task_proto_unpack_batch(data, bytes, &b->unpacked, &b->count, p);
+    if (err != AX_OK)
+        return err;
+    b->results = calloc(b->count, sizeof(*b->results));
+    return b->results != NULL ? AX_OK : problem_set(p, AX_E_NOMEM, "ingress is out of memory");
+}
+
+ax_err batch_take(struct ingress *ing, natsMsg *msg, const char *reply, struct charge *charge,
+                  struct problem *p)
 {
     struct batch *b = calloc(1, sizeof(*b));
     if (b == NULL)
         return problem_set(p, AX_E_NOMEM, "ingress is out of memory");
-    ax_err err = task_proto_unpack_batch(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg),
-                                         &b->unpacked, &b->count, p);
-    if (err == AX_OK && (b->results = calloc(b->count, sizeof(*b->results))) == NULL)
-        err = problem_set(p, AX_E_NOMEM, "ingress is out of memory");
+    b->ing = ing;
+    b->msg = msg;
+    b->reply = reply;
+    ax_err err = unpack(b, charge, p);
     if (err != AX_OK) {
         task_proto_free_batch(b->unpacked);
         free(b);
         return err;
     }
-    b->ing = ing;
-    b->msg = msg;
-    b->reply = reply;
+    b->charge = *charge;
     b->unanswered = b->count;
     b->unreleased = b->count + 1; /* one for the loop below */
     metric_add(ing->counters.batches, 1);

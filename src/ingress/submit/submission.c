@@ -341,7 +341,6 @@ void submission_start(struct submission *s)
     s->facts.keyed = s->task.key != NULL;
     s->facts.ordered = s->task.ordered;
     s->facts.recurring = s->task.cron != NULL;
-    submits_count_bytes(s->ing->submits, s->source.bytes);
     ask(s);
 }
 
@@ -354,10 +353,11 @@ void submission_start_unread(struct submission *s, const char *subject, const st
     memset(&s->task, 0, sizeof(s->task));
     s->task.body = body;
     s->task.body_bytes = bytes;
-    if (name_parse_submit(subject, s->task.priority, s->task.pool, &ignored) != AX_OK)
-        s->task.priority[0] = s->task.pool[0] = '\0';
+    if (name_parse_submit(subject, s->task.priority, s->task.pool, &ignored) != AX_OK) {
+        s->task.priority[0] = '\0';
+        name_pool_of_submit(subject, s->task.pool);
+    }
     s->facts.replies = s->source.reply != NULL;
-    submits_count_bytes(s->ing->submits, s->source.bytes);
     submission_refuse_for(s, REFUSED_INVALID, p);
 }
 
@@ -366,7 +366,7 @@ void submission_free(struct submission *s)
     if (s->held != NULL)
         pool_shares_settled(s->held, false);
     later_settled(&s->ing->later, &s->later, false);
-    submits_count_bytes(s->ing->submits, -s->source.bytes);
+    account_give(s->ing->account, &s->source.charge);
     if (s->claims_pool)
         pools_release(s->ing->pools, s->task.pool);
     task_clear(&s->task);

@@ -10,6 +10,7 @@
 
 #include "bus/pipeline_get.h"
 #include "ingress/counters.h"
+#include "ingress/door/account.h"
 #include "ingress/ingress.h"
 #include "ingress/queue/shares.h"
 #include "ingress/submit/answer.h"
@@ -24,9 +25,9 @@ struct submission;
 
 /* Where it came from, and who is told. */
 struct submission_source {
-    natsMsg *msg;      /* NULL: the task belongs to a batch (owned) */
-    int64_t bytes;     /* of msg's body, counted in what is in flight */
-    const char *reply; /* borrowed from msg or batch; NULL: nobody to tell */
+    natsMsg *msg;         /* NULL: the task belongs to a batch (owned) */
+    struct charge charge; /* for msg; zeroed when the task belongs to a batch */
+    const char *reply;    /* borrowed from msg or batch; NULL: nobody to tell */
     struct batch *batch;
     size_t index;     /* in the batch */
     void *unpacked;   /* protobuf that the task borrows from (owned) */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ingress/submit/admission.h"
 #include "ingress/submit/batch.h"
 #include "ingress/submit/submission.h"
 #include "ingress/submit/submits.h"
@@ -11,34 +12,19 @@
 
 #define SCHEMA_BATCH "ax.v1.TaskBatch"
 
-static void answer_error(struct ingress *ing, natsMsg *msg, const char *reply,
-                         const struct verdict *v, enum refusal why)
-{
-    metric_add(ing->counters.refused[why], 1);
-    answer_send(ing->wire, reply, v);
-    natsMsg_Destroy(msg);
-}
-
 static void refuse_no_memory(struct ingress *ing, natsMsg *msg, const char *reply)
 {
+    static struct log_gate gate;
+    char text[300];
     struct verdict v;
-    log_error("out of memory, submission refused", "subject=%s", natsMsg_GetSubject(msg));
-    if (reply == NULL) {
-        natsMsg_Destroy(msg);
+    log_limited(&gate, loop_now_ns(ing->loop), LOG_ERROR, "out of memory, submission refused",
+                "subject=%s", log_quote(natsMsg_GetSubject(msg), text, sizeof(text)));
+    if (reply == NULL)
         return;
-    }
     answer_set_error(&v, 503, JSERR_STORE_FULL, SUBMITS_RETRY_MS,
                      "ingress is out of memory, retry in %dms", SUBMITS_RETRY_MS);
-    answer_error(ing, msg, reply, &v, REFUSED_BUSY);
-}
-
-/* True: msg was a batch and is taken. */
-static bool take_batch(struct ingress *ing, natsMsg *msg, const char *reply, const char *schema,
-                       struct problem *p)
-{
-    if (schema == NULL || strcmp(schema, SCHEMA_BATCH) != 0)
-        return false;
-    return batch_take(ing, msg, reply, p) == AX_OK;
+    metric_add(ing->counters.refused[REFUSED_BUSY], 1);
+    answer_send(ing->wire, reply, &v);
 }
 
 static ax_err read_task(struct submission *s, const char *schema, struct problem *p)
@@ -52,39 +38,58 @@ static ax_err read_task(struct submission *s, const char *schema, struct problem
                            (size_t)natsMsg_GetDataLength(s->source.msg), &s->source.unpacked, p);
 }
 
-void submit_take(struct ingress *ing, natsMsg *msg)
+/* err, p: what is known of msg already. False: no memory, and msg and charge are still the
+ * caller's. */
+static bool start(struct ingress *ing, natsMsg *msg, const char *reply, const char *schema,
+                  const struct charge *charge, ax_err err, struct problem *p)
+{
+    struct submission *s = submission_new(ing);
+    if (s == NULL)
+        return false;
+    s->source.msg = msg;
+    s->source.charge = *charge;
+    s->source.reply = reply;
+    if (err == AX_OK)
+        err = read_task(s, schema, p);
+    if (err == AX_OK)
+        submission_start(s);
+    else
+        submission_start_unread(s, natsMsg_GetSubject(msg), p);
+    return true;
+}
+
+/* False: msg and charge are still the caller's. */
+static bool take(struct ingress *ing, natsMsg *msg, const char *reply, struct charge *charge)
 {
     struct problem p = {0};
-    struct verdict v;
-    const char *reply = replies_of(&ing->replies, msg), *schema = NULL;
-    if (reply != NULL && submits_are_full(ing->submits)) {
-        answer_set_error(&v, 503, JSERR_STORE_FULL, 100, "ingress is busy, retry in 100ms");
-        answer_error(ing, msg, reply, &v, REFUSED_BUSY);
-        return;
-    }
+    const char *schema = NULL;
+    ax_err err = AX_OK;
     natsStatus st = natsMsgHeader_Get(msg, HDR_SCHEMA, &schema);
     if (st == NATS_NO_MEMORY) {
         refuse_no_memory(ing, msg, reply);
-        return;
+        return false;
     }
     if (st != NATS_OK)
         schema = NULL;
-    ax_err err = schema != NULL ? task_submit_check_proto(msg, &p) : AX_OK;
-    if (err == AX_OK && take_batch(ing, msg, reply, schema, &p))
-        return;
-    struct submission *s = submission_new(ing);
-    if (s == NULL) {
-        refuse_no_memory(ing, msg, reply);
-        return;
+    if (schema != NULL)
+        err = task_submit_check_proto(msg, &p);
+    if (err == AX_OK && schema != NULL && strcmp(schema, SCHEMA_BATCH) == 0) {
+        ax_err taken = batch_take(ing, msg, reply, charge, &p);
+        if (taken == AX_OK || taken == AX_E_BUSY)
+            return taken == AX_OK;
     }
-    s->source.msg = msg;
-    s->source.bytes = natsMsg_GetDataLength(msg);
-    s->source.reply = reply;
-    if (err == AX_OK)
-        err = read_task(s, schema, &p);
-    if (err == AX_OK) {
-        submission_start(s);
+    if (start(ing, msg, reply, schema, charge, err, &p))
+        return true;
+    refuse_no_memory(ing, msg, reply);
+    return false;
+}
+
+void submit_take(struct ingress *ing, natsMsg *msg, int64_t bytes)
+{
+    struct charge charge = {0};
+    const char *reply = replies_of(&ing->replies, msg);
+    if (admission_take(ing, msg, reply, bytes, &charge) && take(ing, msg, reply, &charge))
         return;
-    }
-    submission_start_unread(s, natsMsg_GetSubject(msg), &p);
+    account_give(ing->account, &charge);
+    natsMsg_Destroy(msg);
 }

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ingress/door/account.h"
 #include "ingress/ingress.h"
 #include "ingress/submit/submission.h"
 
-#define IN_FLIGHT_MAX_BYTES (256LL << 20) /* of bodies, whatever their number */
-#define FREE_MAX 4096                     /* submissions kept for the next ones */
-#define ROOM_FOR_OTHERS 1024              /* as in submission_ask.c */
+#define FREE_MAX 4096        /* submissions kept for the next ones */
+#define ROOM_FOR_OTHERS 1024 /* as in submission_ask.c */
 #define SWEEP_MS 1000
 #define ANSWER_LIMIT_NS 30000000000LL
 
@@ -29,7 +29,6 @@ struct submits {
     struct ingress *ing;
     struct submission *list; /* in flight, oldest first */
     int in_flight, waiting_count;
-    int64_t bytes;
     struct submission *free_list;
     int free_count;
     struct waiting waiting[SUBMITS_WAITS];
@@ -112,7 +111,7 @@ int submits_in_flight(const struct submits *ss)
 
 bool submits_are_full(const struct submits *ss)
 {
-    return ss->in_flight >= ss->ing->options->inflight || ss->bytes >= IN_FLIGHT_MAX_BYTES;
+    return ss->in_flight >= ss->ing->options->inflight;
 }
 
 struct submission *submits_add(struct submits *ss)
@@ -128,11 +127,6 @@ struct submission *submits_add(struct submits *ss)
     DL_APPEND(ss->list, s);
     ss->in_flight++;
     return s;
-}
-
-void submits_count_bytes(struct submits *ss, int64_t bytes)
-{
-    ss->bytes += bytes;
 }
 
 void submits_remove(struct submits *ss, struct submission *s)
@@ -162,6 +156,8 @@ static void sweep(void *arg)
             submission_event(s, SUBMISSION_OVERDUE);
     }
     metric_set(ss->ing->counters.in_flight, ss->in_flight);
+    metric_set(ss->ing->counters.memory.bytes, account_bytes(ss->ing->account));
+    metric_set(ss->ing->counters.memory.bytes_limit, ss->ing->options->max_memory_bytes);
     metric_set(ss->ing->counters.deferred, ss->waiting_count);
     loop_timer_start(ss->ing->loop, &ss->sweep_timer, SWEEP_MS, sweep, ss);
 }

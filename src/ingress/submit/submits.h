@@ -25,15 +25,13 @@ enum submits_wait {
 ax_err submits_new(struct submits **out, struct ingress *ing);
 /* Submissions in flight. */
 int submits_in_flight(const struct submits *ss);
-/* As many submissions, or bytes of them, are in flight as may be. */
+/* As many submissions are in flight as may be. */
 bool submits_are_full(const struct submits *ss);
 /* After a reconnect: what waits for JetStream tries at once. */
 void submits_retry(struct submits *ss);
 
 /* A zeroed submission, in flight. NULL: no memory. */
 struct submission *submits_add(struct submits *ss);
-/* bytes more are in flight; less when negative. */
-void submits_count_bytes(struct submits *ss, int64_t bytes);
 /* No longer in flight; s is gone. */
 void submits_remove(struct submits *ss, struct submission *s);
 /* s, which waits for nothing yet, waits. */

@@ -12,7 +12,7 @@
 struct values {
     bool json, stop;
     const char *text, *level;
-    int64_t number, wait_ms, ttl_ms;
+    int64_t number, wait_ms, ttl_ms, size_bytes;
     struct flag_list list;
 };
 
@@ -25,6 +25,7 @@ static const struct flag_row rows[] = {
     {{"number", FLAG_INT, &v.number, -1, 10, "N", ""}, 0, NULL, NULL, NULL},
     {{"wait", FLAG_OPTIONAL_MS, &v.wait_ms, 1, 60000, "DURATION", ""}, 0, NULL, NULL, NULL},
     {{"ttl", FLAG_MS, &v.ttl_ms, 1000, 60000, "DURATION", ""}, 0, NULL, NULL, NULL},
+    {{"size", FLAG_BYTES, &v.size_bytes, 1024, 1LL << 40, "BYTES", ""}, 0, NULL, NULL, NULL},
     {{"list", FLAG_LIST, &v.list, 0, 0, "X", ""}, 0, NULL, NULL, NULL},
     {{"stop", FLAG_STOP, &v.stop, 0, 0, NULL, ""}, 0, NULL, NULL, NULL},
 };
@@ -41,6 +42,29 @@ static ax_err parse(bool stop_at_first, char **args)
     return flag_parse(rows, sizeof(rows) / sizeof(*rows), stop_at_first, &argc, argv, &p);
 }
 #define PARSE(...) parse(false, (char *[]){__VA_ARGS__, NULL})
+
+static void sizes_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"1024", 1024},          {"1024B", 1024},        {"1KiB", 1024},
+                {"256MiB", 256LL << 20}, {"1024GiB", 1LL << 40}, {"1TiB", 1LL << 40},
+                {"0001MiB", 1LL << 20}};
+    static const char *const bad[] = {
+        "",      "MiB",   "1.5GiB", "1 GiB",       "-1GiB",
+        "+1GiB", "1gib",  "1GB",    "1023",        "2TiB",
+        "0",     "1GiBB", "0x400",  "16777216TiB", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        assert_int_equal(PARSE("--size", (char *)(uintptr_t)good[i].text), AX_OK);
+        assert_int_equal(v.size_bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        assert_int_equal(PARSE("--size", (char *)(uintptr_t)bad[i]), AX_E_INVALID);
+        assert_non_null(strstr(p.text, "a size from 1KiB to 1TiB, such as 64MiB or 1GiB"));
+    }
+}
 
 static void a_value_follows_or_is_glued_on(void **state)
 {
@@ -123,11 +147,9 @@ static void a_list_has_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_follows_or_is_glued_on),
-        cmocka_unit_test(the_first_word_may_end_the_flags),
-        cmocka_unit_test(stop_stops),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(a_list_has_an_end),
+        cmocka_unit_test(a_value_follows_or_is_glued_on),   cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(the_first_word_may_end_the_flags), cmocka_unit_test(stop_stops),
+        cmocka_unit_test(what_is_wrong_is_named),           cmocka_unit_test(a_list_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

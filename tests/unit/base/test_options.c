@@ -163,6 +163,9 @@ static void every_row_is_read_from_both(void **state)
         case FLAG_MS:
             snprintf(text, sizeof(text), "%lldms", (long long)f->max);
             break;
+        case FLAG_BYTES:
+            snprintf(text, sizeof(text), "%lldB", (long long)f->max);
+            break;
         default:
             snprintf(text, sizeof(text), "%s", f->kind == FLAG_BOOL ? "1" : "text");
             break;

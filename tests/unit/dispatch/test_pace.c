@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "dispatch/rate/bucket.h"
+#include "base/rate/bucket.h"
 #include "dispatch/rate/pace.h"
 
 #define STEP_NS 1000000LL /* of the simulation */

@@ -430,6 +430,9 @@ static void batch_gives_one_task_at_a_time(void **state)
     struct problem p = {0};
     assert_int_equal(task_proto_unpack_batch(data, bytes, &batch, &count, &p), AX_OK);
     assert_int_equal(count, 3);
+    size_t weighed = 0;
+    assert_in_range(task_proto_weigh_batch(data, bytes, &weighed), 3 * sizeof(Task), 4096);
+    assert_int_equal(weighed, 3);
     struct task t;
     assert_int_equal(task_proto_read_nth(&t, SUBJECT, batch, 0, &p), AX_OK);
     assert_string_equal(t.key, "one");
@@ -450,6 +453,9 @@ static void batch_gives_one_task_at_a_time(void **state)
     assert_int_equal(task_proto_unpack_batch(NULL, 0, &batch, &count, &p), AX_E_INVALID);
     assert_non_null(strstr(p.text, "a batch of 0"));
     assert_null(batch);
+    assert_int_equal(task_proto_weigh_batch("rubbish", 7, &count), 4 * 7);
+    assert_int_equal(count, 0);
+    assert_int_equal(task_proto_weigh_batch(NULL, 0, &count), 0);
 }
 
 /* n empty tasks: two bytes each. */

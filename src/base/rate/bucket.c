@@ -1,4 +1,4 @@
-#include "dispatch/rate/bucket.h"
+#include "base/rate/bucket.h"
 
 #include <math.h>
 

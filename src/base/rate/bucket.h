@@ -1,8 +1,8 @@
 /* Token bucket (as in RFC 2697's single rate meter, with a continuous refill): at most burst +
  * rate·t starts in any window of t seconds. The caller passes the time; nothing here reads a clock.
  * Not thread-safe: loop lock. */
-#ifndef AX_DISPATCH_RATE_BUCKET_H
-#define AX_DISPATCH_RATE_BUCKET_H
+#ifndef AX_BASE_RATE_BUCKET_H
+#define AX_BASE_RATE_BUCKET_H
 
 #include <stdint.h>
 

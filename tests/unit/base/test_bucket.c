@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "dispatch/rate/bucket.h"
+#include "base/rate/bucket.h"
 
 #define S 1000000000LL
 
