@@ -23,6 +23,7 @@ static bool pull_parse_json(const char *data, size_t bytes, struct pull_request 
               (!no_wait || json_is_boolean(no_wait) || json_is_null(no_wait));
     out->batch = saturate_clamp(batch, 1, PULL_BATCH_MAX);
     out->expires_ns = saturate_clamp(expires, 0, PULL_EXPIRES_MAX_NS);
+    out->heartbeat_ns = saturate_clamp(heartbeat, 0, PULL_EXPIRES_MAX_NS);
     out->no_wait = json_is_true(no_wait);
     json_decref(root);
     /* A pull with negative expiry has expired before it is served. */

@@ -14,8 +14,9 @@
 #define PULL_BATCH_MAX 1000000                         /* more counts as so many */
 #define PULL_EXPIRES_MAX_NS (24 * 3600 * 1000000000LL) /* longer ones count as so long */
 struct pull_request {
-    int64_t batch;      /* 1 to PULL_BATCH_MAX; for none or fewer the server serves one message */
-    int64_t expires_ns; /* 0 to PULL_EXPIRES_MAX_NS; 0: does not expire */
+    int64_t batch;        /* 1 to PULL_BATCH_MAX; for none or fewer the server serves one message */
+    int64_t expires_ns;   /* 0 to PULL_EXPIRES_MAX_NS; 0: does not expire */
+    int64_t heartbeat_ns; /* 0: none; else how often the server says that it is there */
     bool no_wait;
 };
 /* False: the server will refuse it too. */

@@ -10,6 +10,7 @@
 #include "base/text/rfc3339.h"
 #include "base/text/safe_format.h"
 #include "base/text/safe_text.h"
+#include "base/text/utf8.h"
 
 /* Whoever reads a pipe or a file reads bytes, and gets them as they are. */
 static bool is_for_people(void)
@@ -108,9 +109,11 @@ json_t *output_text(const char *text)
     char *copy = strdup(text);
     if (!copy)
         return NULL;
-    for (char *c = copy; *c; c++) {
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
+    for (size_t at = 0, bytes = strlen(copy); at < bytes;) {
+        size_t n = utf8_length(copy + at, bytes - at);
+        if (n == 0)
+            copy[at] = '?';
+        at += n > 0 ? n : 1;
     }
     value = json_string(copy);
     free(copy);

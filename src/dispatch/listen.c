@@ -15,7 +15,22 @@
 #include "task/peer/congestion.h"
 #include "task/peer/unrecorded.h"
 
+#define HASTY_NS 10000000LL
+
 #define PAUSE_ADVISORY "$JS.EVENT.ADVISORY.CONSUMER.PAUSE." STREAM_WORK "."
+
+/* nats-server sends heartbeats as often as somebody asks for, through the queue that all deliveries
+ * of AX_WORK share. A client of NATS asks for one in 500 ms at most. */
+static void note_hasty(struct pool *p, const struct pull_request *r)
+{
+    static struct log_gate gate;
+    if (r->heartbeat_ns == 0 || r->heartbeat_ns >= HASTY_NS)
+        return;
+    metric_add(p->count.pulls_hasty, 1);
+    log_limited(&gate, loop_now_ns(p->dispatch->loop), LOG_WARN,
+                "a worker asks for heartbeats so often that it slows down all pools",
+                "pool=%s idle_heartbeat_ns=%lld", p->name, (long long)r->heartbeat_ns);
+}
 
 static void on_pull(void *arg, natsMsg *msg)
 {
@@ -26,8 +41,10 @@ static void on_pull(void *arg, natsMsg *msg)
     if (replies_are_wanted(msg) && pull_parse_subject(natsMsg_GetSubject(msg), name) &&
         pull_parse(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), &r)) {
         struct pool *p = dispatch_pool(d, name);
-        if (p != NULL)
+        if (p != NULL) {
+            note_hasty(p, &r);
             pool_on_pull(p, &r);
+        }
     }
     natsMsg_Destroy(msg);
 }

@@ -49,6 +49,18 @@ async def test(ax):
     os.makedirs(make("inner") + "/jetstream")
     os.chmod(path("inner", "jetstream"), 0o777)
     await fails("wide-inner", path("inner"), path("inner", "jetstream"), "written by others")
+    deep = path("deep", "jetstream", "$G", "streams", "AX_HIGH", "msgs")
+    os.makedirs(deep, mode=0o700)
+    os.chmod(path("deep"), 0o700)
+    os.symlink(path("victim"), os.path.join(deep, "1.blk"))
+    await fails("link-deep", path("deep"), os.path.join(deep, "1.blk"), "symbolic link")
+    os.unlink(os.path.join(deep, "1.blk"))
+    os.chmod(deep, 0o777)
+    await fails("wide-deep", path("deep"), deep, "written by others")
+    os.chmod(deep, 0o700)
+    if os.geteuid() == 0:
+        os.chown(deep, 65534, 65534)
+        await fails("owner-deep", path("deep"), deep, "another user")
     make("everybodys", 0o777)
     await fails("parent", path("everybodys", "store"), path("everybodys"), "everybody")
     if os.geteuid() == 0:

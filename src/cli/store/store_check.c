@@ -12,6 +12,7 @@
 
 /* The kernel's overflow uid: how a container shows files of users that it does not know. */
 #define UNKNOWN_UID 65534
+#define DEPTH_MAX 12
 
 static bool is_trusted(uid_t owner)
 {
@@ -84,21 +85,44 @@ static ax_err check_one(const struct stat *st, const char *path, struct problem 
     return AX_OK;
 }
 
-static ax_err check_entries(DIR *d, const char *path, struct problem *p)
+static ax_err check_entries(int fd, const char *path, int depth, struct problem *p);
+
+static ax_err check_entry(int dir_fd, const char *name, const char *path, int depth,
+                          struct problem *p)
+{
+    struct stat st;
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) /* a running server's may have gone */
+        return errno == ENOENT ? AX_OK : fail(path, p);
+    ax_err err = check_one(&st, path, p);
+    if (err != AX_OK || !S_ISDIR(st.st_mode))
+        return err;
+    if (depth == DEPTH_MAX)
+        return refuse(path, "lies deeper than anything that nats-server keeps: remove it", p);
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? AX_OK : fail(path, p);
+    return check_entries(fd, path, depth + 1, p);
+}
+
+/* fd: taken. */
+static ax_err check_entries(int fd, const char *path, int depth, struct problem *p)
 {
     char entry[PATH_MAX + NAME_MAX + 2];
     ax_err err = AX_OK;
     struct dirent *e;
+    DIR *d = fdopendir(fd);
+    if (d == NULL) {
+        err = fail(path, p);
+        close(fd);
+        return err;
+    }
     while (err == AX_OK && (e = readdir(d)) != NULL) {
-        struct stat st;
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         snprintf(entry, sizeof(entry), "%s/%s", path, e->d_name);
-        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            err = check_one(&st, entry, p);
-        else if (errno != ENOENT) /* a running server's file may have gone meanwhile */
-            err = fail(entry, p);
+        err = check_entry(dirfd(d), e->d_name, entry, depth, p);
     }
+    closedir(d);
     return err;
 }
 
@@ -111,14 +135,5 @@ ax_err store_check_content(int fd, const char *path, struct problem *p)
     if (err != AX_OK)
         return err;
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = again >= 0 ? fdopendir(again) : NULL;
-    if (d == NULL) {
-        err = fail(path, p);
-        if (again >= 0)
-            close(again);
-        return err;
-    }
-    err = check_entries(d, path, p);
-    closedir(d);
-    return err;
+    return again >= 0 ? check_entries(again, path, 0, p) : fail(path, p);
 }

@@ -14,9 +14,9 @@ ax_err store_check_link(const char *path, struct problem *p);
  * keeps others from renaming what is in them, as in /tmp. */
 ax_err store_check_parents(const char *real_path, struct problem *p);
 
-/* The directory fd itself, and what is in it: all of it belongs to this user or to root, no
- * directory can be written by others, and nothing is a link, a device, a pipe or a socket. path:
- * for the texts. */
+/* The directory fd itself, and what is in it, however deep: all of it belongs to this user or to
+ * root, no directory can be written by others, and nothing is a link, a device, a pipe or a socket.
+ * path: for the texts. */
 ax_err store_check_content(int fd, const char *path, struct problem *p);
 
 #endif

@@ -37,6 +37,8 @@ static void add_metrics(struct pool *p)
     COUNTER(
         too_large, "ax_too_large_total",
         "Times that a task could not be handed off: it is larger than the server's max_payload.");
+    COUNTER(pulls_hasty, "ax_pulls_hasty_total",
+            "Pulls that ask for a heartbeat more often than every 10 ms.");
     COUNTER(duplicates, "ax_duplicates_dropped_total",
             "Tasks dropped before their start: done before.");
     COUNTER(superseded_acks, "ax_late_acks_total",

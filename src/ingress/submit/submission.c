@@ -335,9 +335,15 @@ struct submission *submission_new(struct ingress *ing)
     return s;
 }
 
-void submission_start(struct submission *s)
+static void note_reply(struct submission *s)
 {
     s->facts.replies = s->source.reply != NULL;
+    submits_count_silent(s->ing->submits, !s->facts.replies);
+}
+
+void submission_start(struct submission *s)
+{
+    note_reply(s);
     s->facts.keyed = s->task.key != NULL;
     s->facts.ordered = s->task.ordered;
     s->facts.recurring = s->task.cron != NULL;
@@ -357,7 +363,7 @@ void submission_start_unread(struct submission *s, const char *subject, const st
         s->task.priority[0] = '\0';
         name_pool_of_submit(subject, s->task.pool);
     }
-    s->facts.replies = s->source.reply != NULL;
+    note_reply(s);
     submission_refuse_for(s, REFUSED_INVALID, p);
 }
 
@@ -366,6 +372,7 @@ void submission_free(struct submission *s)
     if (s->held != NULL)
         pool_shares_settled(s->held, false);
     later_settled(&s->ing->later, &s->later, false);
+    submits_count_silent(s->ing->submits, -!s->facts.replies);
     account_give(s->ing->account, &s->source.charge);
     if (s->claims_pool)
         pools_release(s->ing->pools, s->task.pool);

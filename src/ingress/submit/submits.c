@@ -28,7 +28,7 @@ struct waiting {
 struct submits {
     struct ingress *ing;
     struct submission *list; /* in flight, oldest first */
-    int in_flight, waiting_count;
+    int in_flight, silent, waiting_count;
     struct submission *free_list;
     int free_count;
     struct waiting waiting[SUBMITS_WAITS];
@@ -111,7 +111,12 @@ int submits_in_flight(const struct submits *ss)
 
 bool submits_are_full(const struct submits *ss)
 {
-    return ss->in_flight >= ss->ing->options->inflight;
+    return ss->in_flight - ss->silent >= ss->ing->options->inflight;
+}
+
+void submits_count_silent(struct submits *ss, int more)
+{
+    ss->silent += more;
 }
 
 struct submission *submits_add(struct submits *ss)

@@ -25,13 +25,16 @@ enum submits_wait {
 ax_err submits_new(struct submits **out, struct ingress *ing);
 /* Submissions in flight. */
 int submits_in_flight(const struct submits *ss);
-/* As many submissions are in flight as may be. */
+/* As many submissions that want an answer are in flight as may be; what others take is bounded in
+ * bytes only (door/account.h). */
 bool submits_are_full(const struct submits *ss);
 /* After a reconnect: what waits for JetStream tries at once. */
 void submits_retry(struct submits *ss);
 
 /* A zeroed submission, in flight. NULL: no memory. */
 struct submission *submits_add(struct submits *ss);
+/* So many more of those in flight have nobody to tell; fewer when negative. */
+void submits_count_silent(struct submits *ss, int more);
 /* No longer in flight; s is gone. */
 void submits_remove(struct submits *ss, struct submission *s);
 /* s, which waits for nothing yet, waits. */
