@@ -12,7 +12,7 @@
 
 #define EVERY "@every "
 #define EVERY_MAX_MS TASK_DELAY_MAX_MS
-#define FIELDS "six fields: second minute hour day month weekday"
+#define FIELDS "six fields: second minute hour day month weekday, or the last five"
 #define NEVER "@at 2200-01-01T00:00:00Z"
 
 static const char *const names[] = {"@yearly", "@annually", "@monthly", "@weekly",
@@ -75,7 +75,7 @@ ax_err cron_check(const struct task *t, struct problem *p)
                            HDR_CRON, quote_text(cron, quoted));
     }
     int fields = count_fields(cron);
-    if (fields != 6) {
+    if (fields != 6 && fields != 5) {
         return problem_set(p, AX_E_INVALID,
                            "%s: %s is not allowed; it has %d field%s and must have " FIELDS,
                            HDR_CRON, quote_text(cron, quoted), fields, fields == 1 ? "" : "s");
@@ -108,7 +108,8 @@ char *cron_schedule(const char *cron, char out[CRON_SCHEDULE_MAX])
         /* the server knows no days */
         snprintf(out, CRON_SCHEDULE_MAX, EVERY "%" PRId64 "s", seconds);
     } else {
-        snprintf(out, CRON_SCHEDULE_MAX, "%s", cron);
+        /* as crontab has it, at the full minute */
+        snprintf(out, CRON_SCHEDULE_MAX, "%s%s", count_fields(cron) == 5 ? "0 " : "", cron);
     }
     return out;
 }

@@ -67,6 +67,16 @@ static natsStatus copy_headers(natsMsg *from, natsMsg *to)
     return s;
 }
 
+/* What was not read has no key, but people look for it by that. */
+static natsStatus copy_key(natsMsg *from, natsMsg *to)
+{
+    const char *key = NULL, *other = NULL;
+    if (natsMsgHeader_Get(to, HDR_KEY, &other) == NATS_OK ||
+        natsMsgHeader_Get(from, HDR_MSG_ID, &key) != NATS_OK || *key == '\0')
+        return NATS_OK;
+    return header_set(to, HDR_KEY, key);
+}
+
 static natsStatus build(const struct task *task, natsMsg *from, const char *subject,
                         const char *reply, const char *id, int64_t max_bytes, natsMsg **out)
 {
@@ -81,6 +91,8 @@ static natsStatus build(const struct task *task, natsMsg *from, const char *subj
     natsStatus s = natsMsg_Create(out, subject, reply, body, (int)bytes);
     if (s == NATS_OK && with_headers)
         s = copy_headers(from, *out);
+    if (s == NATS_OK && with_headers)
+        s = copy_key(from, *out);
     if (s == NATS_OK)
         s = header_set(*out, HDR_TASK, id);
     if (s == NATS_OK && task->priority[0] != '\0')

@@ -118,8 +118,9 @@ ax_err task_rule_overlap(struct task *t, const char *field, const char *value, s
 #define DURATION_ALLOWED                                                                         \
     "a duration from 1ms to 365d in whole numbers with a unit (ms, s, m, h, d), such as 90s or " \
     "1h30m"
-#define TIME_ALLOWED \
-    "an RFC 3339 time with seconds and zone and without leap second, such as 2030-01-31T09:00:00Z"
+#define TIME_ALLOWED                                                           \
+    "an RFC 3339 time with seconds and zone and without leap second, such as " \
+    "2030-01-31T09:00:00Z, until 2262-04-11T23:47:16Z"
 
 ax_err task_rule_delay(struct task *t, const char *field, const char *value, struct problem *p)
 {
@@ -163,6 +164,17 @@ ax_err task_rule_cron(struct task *t, const char *field, const char *value, stru
     return AX_OK;
 }
 
+/* What Go and zone data take as well: the zone of the server's machine, and files that are none. */
+static bool is_no_zone(const char *name)
+{
+    static const char *const names[] = {"Local", "Factory", "localtime", "posixrules"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    }
+    return strncmp(name, "posix/", 6) == 0 || strncmp(name, "right/", 6) == 0;
+}
+
 ax_err task_rule_time_zone(struct task *t, const char *field, const char *value, struct problem *p)
 {
     size_t n = strlen(value);
@@ -170,7 +182,7 @@ ax_err task_rule_time_zone(struct task *t, const char *field, const char *value,
         if (!isalnum((unsigned char)value[i]) && !strchr("/_+-", value[i]))
             n = 0;
     }
-    if (n < 1 || n > TASK_ZONE_MAX_CHARS) {
+    if (n < 1 || n > TASK_ZONE_MAX_CHARS || is_no_zone(value)) {
         return refuse(p, field, value,
                       "the name of an IANA time zone, 1 to 64 characters, such as Europe/Zurich");
     }

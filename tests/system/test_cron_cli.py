@@ -50,7 +50,8 @@ async def test(ax):
     await bad(ax, ["delayed-1"], "cron", "rm", "delayed-1", "--pool", "email")
     await bad(ax, ["usage"], "cron", "stop", "nightly", code=2)
     await bad(ax, ["--wait"], "submit", "--cron", "@hourly", "--key", "k", "--wait", "x", code=2)
-    await bad(ax, ["six fields"], "submit", "--cron", "* * * * *", "--key", "k", "x")
+    await bad(ax, ["six fields"], "submit", "--cron", "* * * *", "--key", "k", "x")
+    await bad(ax, ["IANA"], "submit", "--cron", "0 9 * * *", "--time-zone", "Local", "--key", "k", "x")
 
     # The same again changes nothing; another one replaces it, also in another queue.
     again = await submit(ax, "nightly", "0 30 2 * * *", "--time-zone", "Europe/Zurich", "--timeout", "5m", "body")

@@ -43,7 +43,7 @@ static int parse(struct cli *c, struct submit_flags *f)
         {"timeout", FLAG_TEXT, &f->timeout, 0, 0, "DURATION",
          "the whole run of an attempt, 1s to 24h"},
         {"cron", FLAG_TEXT, &f->cron, 0, 0, "EXPR",
-         "run again and again: six fields, @every 10m, @hourly … (needs --key)"},
+         "run again and again: five or six fields, @every 10m, @hourly … (needs --key)"},
         {"time-zone", FLAG_TEXT, &f->time_zone, 0, 0, "ZONE",
          "--cron: such as Europe/Zurich (default UTC)"},
         {"overlap", FLAG_TEXT, &f->overlap, 0, 0, "WHAT",

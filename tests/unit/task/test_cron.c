@@ -36,6 +36,8 @@ static void expressions_as_the_server_takes_them(void **state)
     allowed("0 30 9 * * 1-5", "0 30 9 * * 1-5");
     allowed("*/5 * * * jan SUN", "*/5 * * * jan SUN");
     allowed("0  0 0  1 1 *", "0  0 0  1 1 *");
+    allowed("30 9 * * 1-5", "0 30 9 * * 1-5");
+    allowed("* * * * *", "0 * * * * *");
     allowed("@hourly", "@hourly");
     allowed("@annually", "@annually");
     allowed("@every 1s", "@every 1s");
@@ -47,9 +49,10 @@ static void expressions_as_the_server_takes_them(void **state)
 static void wrong_ones_are_named(void **state)
 {
     (void)state;
-    refused("30 9 * * 1-5", NULL,
-            "it has 5 fields and must have six fields: second minute hour day month weekday");
-    refused("30 9 * * 1-5", NULL, "Ax-Cron: \"30 9 * * 1-5\"");
+    refused("9 * * 1-5", NULL,
+            "it has 4 fields and must have six fields: second minute hour day month weekday, or "
+            "the last five");
+    refused("9 * * 1-5", NULL, "Ax-Cron: \"9 * * 1-5\"");
     refused("0 30 9 * * 1-5 2030", NULL, "it has 7 fields");
     refused("hourly", NULL, "it has 1 field and");
     refused("@fortnightly", NULL, "@weekly");
