@@ -80,15 +80,15 @@ class Flood:
 
 
 async def other_pools_start(ax, flood, worker):
-    """While it lasts: tasks of another pool, whose producer repeats what was not taken, or not answered in 0.4 s. The longest
-    time until one started, and how many did."""
-    longest = count = 0
+    """While it lasts: tasks of another pool, whose producer repeats what was not taken, or not answered in 0.4 s. The times
+    until each started, in order."""
+    times = []
     while flood.goes_on():
         before, began = len(worker.starts), time.monotonic()
         tries = 0
         while True:
             try:
-                await ax.submit("x", f"other-{count}", timeout=0.4)
+                await ax.submit("x", f"other-{len(times)}", timeout=0.4)
                 break
             except (Refused, nats.errors.Error):
                 tries += 1
@@ -96,10 +96,14 @@ async def other_pools_start(ax, flood, worker):
         await eventually(lambda n=before: len(worker.starts) > n, 5, "a task of another pool starts", every=0.002)
         took = worker.starts[-1].started - began
         if took > 0.5:
-            print(f"task {count} of another pool took {took:.2f} s, {tries} tries")
-        longest = max(longest, took)
-        count += 1
-    return longest, count
+            print(f"task {len(times)} of another pool took {took:.2f} s, {tries} tries")
+        times.append(took)
+    return sorted(times)
+
+
+def check_times(times):
+    """Within a second; a machine that has other work now and then takes longer."""
+    assert len(times) >= 5 and times[len(times) * 9 // 10] < 1 * SLOW and times[-1] < 2.5 * SLOW, times
 
 
 async def keeps_to_memory(ax, bound_mib, body, reply=None, headers=None, seconds=6):
@@ -111,14 +115,13 @@ async def keeps_to_memory(ax, bound_mib, body, reply=None, headers=None, seconds
     await eventually(lambda: worker.starts, 10, "the first task starts")
     base, metric = resident_mib(ax.ingress.p.pid), ax.ingress.metric
     async with Flood(ax, 4, seconds, "ax.submit.low.hoard", body, reply, headers) as flood:
-        longest, count = await other_pools_start(ax, flood, worker)
+        times = await other_pools_start(ax, flood, worker)
     slow = [line for line in ax.server.log().splitlines() if "Slow Consumer" in line]
-    print(f"{flood.sent.value} messages of {len(body)} bytes sent; ingress from {base:.0f} to {flood.most_mib:.0f} MiB; {count} "
-          f"tasks of another pool started within {longest:.2f} s; floods {metric('ax_ingress_floods_total'):.0f}, refused "
+    print(f"{flood.sent.value} messages of {len(body)} bytes sent; ingress from {base:.0f} to {flood.most_mib:.0f} MiB; {len(times)} "
+          f"tasks of another pool started within {times[-1]:.2f} s, nine of ten within {times[len(times) * 9 // 10]:.2f} s; floods {metric('ax_ingress_floods_total'):.0f}, refused "
           f"{metric('ax_ingress_refused_total'):.0f}, dropped {metric('ax_ingress_dropped_total'):.0f}, cut off {len(slow)}")
     assert flood.most_mib < base + bound_mib + 64, flood.most_mib
-    assert longest < 1 * SLOW, longest
-    assert count >= 5, count
+    check_times(times)
     assert not [line for line in slow if "arrivals" not in line], slow
     await ax.ingress.ready(5)
     await eventually(lambda: metric("ax_ingress_memory_bytes") == 0, 30, "all memory is given back")

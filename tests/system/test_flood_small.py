@@ -2,8 +2,8 @@
 # bounded in bytes, and the submissions of others are taken meanwhile.
 # ctest: timeout=120
 # ctest: timed
-from flood import Flood, other_pools_start, resident_mib
-from harness import SLOW, eventually, run
+from flood import Flood, check_times, other_pools_start, resident_mib
+from harness import eventually, run
 
 
 async def test(ax):
@@ -14,11 +14,11 @@ async def test(ax):
     await eventually(lambda: worker.starts, 10, "the first task starts")
     base, metric = resident_mib(ax.ingress.p.pid), ax.ingress.metric
     async with Flood(ax, 2, 6, "ax.submit.low.hoard", b"x" * 5000) as flood:
-        longest, count = await other_pools_start(ax, flood, worker)
-    print(f"{flood.sent.value} sent, ingress from {base:.0f} to {flood.most_mib:.0f} MiB, {count} tasks of another pool started "
-          f"within {longest:.2f} s, dropped {metric('ax_ingress_dropped_total'):.0f}")
+        times = await other_pools_start(ax, flood, worker)
+    print(f"{flood.sent.value} sent, ingress from {base:.0f} to {flood.most_mib:.0f} MiB, {len(times)} tasks of another pool started "
+          f"within {times[-1]:.2f} s, dropped {metric('ax_ingress_dropped_total'):.0f}")
     assert flood.most_mib < base + 64 + 64, flood.most_mib
-    assert count >= 5 and longest < 2 * SLOW, (count, longest)
+    check_times(times)
     assert metric("ax_ingress_dropped_total") > 0
     await ax.ingress.ready(5)
     await eventually(lambda: metric("ax_ingress_memory_bytes") == 0, 40, "all memory is given back")
