@@ -52,6 +52,8 @@ typedef bool options_BOOL;
       FOR_EVERYWHERE, "with what this program's inboxes begin (_INBOX)")                          \
     X(reply_prefixes, "reply-prefixes", 0, "AX_REPLY_PREFIXES", INBOXES, 0, 0, NULL, NULL,        \
       "PREFIXES", FOR_ALL, "prefixes of inboxes that are answered beside _INBOX")                 \
+    X(connect_timeout_ms, "connect-timeout", 0, "AX_CONNECT_TIMEOUT", MS, 100, 3600000, NULL,     \
+      "5s", "DURATION", FOR_AX | FOR_COMMAND, "how long a command waits for a server")            \
     X(store, "store", 0, "AX_STORE", TEXT, 0, 0, NULL, NULL, "DIR", FOR_AX | FOR_COMMAND,         \
       "store of an `ax up`: the address and the token are read there")                            \
     X(log_level, "log-level", 0, "AX_LOG_LEVEL", CHOICE, 0, 0, "error|warn|info|debug", "info",   \

@@ -1,5 +1,7 @@
 #include "bus/connect.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <netdb.h>
 #include <poll.h>
@@ -7,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/text/duration.h"
 #include "base/text/url.h"
 #include "bus/wire.h"
 #include "task/inbox.h"
@@ -310,6 +314,56 @@ static ax_err make_options(natsOptions **opts, const struct options *o,
                        url_redact(last != NULL ? last : "", more, sizeof(more)));
 }
 
+/* nats.c says which of them only by "(null)" or not at all. */
+static ax_err check_files(const struct options *o, struct problem *p)
+{
+    const struct {
+        const char *what, *path;
+    } files[] = {{"--creds (NATS_CREDS)", o->creds},
+                 {"--tlsca (NATS_CA)", o->ca},
+                 {"--tlscert (NATS_CERT)", o->cert},
+                 {"--tlskey (NATS_KEY)", o->key}};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int fd = files[i].path != NULL ? open(files[i].path, O_RDONLY | O_CLOEXEC) : -1;
+        struct stat st;
+        bool is_dir = fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+        if (fd >= 0)
+            close(fd);
+        if (files[i].path != NULL && (fd < 0 || is_dir)) {
+            return problem_set(p, AX_E_INVALID, "%s: cannot read %s: %s", files[i].what,
+                               files[i].path, strerror(is_dir ? EISDIR : errno));
+        }
+    }
+    return AX_OK;
+}
+
+/* Somebody at a terminal should know what is waited for. */
+static void say_waiting(const char *server, int64_t wait_ns)
+{
+    char text[URL_TEXT_MAX + 64], how_long[48];
+    snprintf(text, sizeof(text), "no server at %s yet, trying for %s", server,
+             duration_format(wait_ns / 1000000, how_long));
+    error_print("ax", text);
+}
+
+/* nats.c 3.4 does not retry a first connect whose INFO failed: tries again by hand while the server
+ * comes up. */
+static natsStatus connect_patiently(natsConnection **nc, natsOptions *opts, int64_t wait_ns,
+                                    const char *said_server)
+{
+    int64_t until = clock_now_ns() + wait_ns;
+    for (bool said = said_server == NULL;;) {
+        natsStatus s = natsConnection_Connect(nc, opts);
+        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
+            clock_now_ns() >= until)
+            return s;
+        if (!said)
+            say_waiting(said_server, wait_ns);
+        said = true;
+        poll(NULL, 0, 250);
+    }
+}
+
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p)
 {
@@ -320,20 +374,16 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
     url_redact(o->server != NULL ? o->server : DEFAULT_SERVER, server, sizeof(server));
     nats_Open(-1);
     inbox_use_prefix(o->inbox_prefix);
-    ax_err err = make_options(&opts, o, loop, name, events, server, p);
+    ax_err err = check_files(o, p);
+    if (err == AX_OK)
+        err = make_options(&opts, o, loop, name, events, server, p);
     if (err != AX_OK) {
         natsOptions_Destroy(opts);
         return err;
     }
-    /* nats.c 3.4 does not retry a first connect whose INFO failed: try again by hand while the
-     * server comes up. */
-    for (int64_t until = clock_now_ns() + CONNECT_WAIT_NS;;) {
-        s = natsConnection_Connect(&nc, opts);
-        if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
-            clock_now_ns() >= until)
-            break;
-        poll(NULL, 0, 250);
-    }
+    bool is_command = loop == NULL && o->connect_timeout_ms > 0;
+    s = connect_patiently(&nc, opts, is_command ? o->connect_timeout_ms * 1000000 : CONNECT_WAIT_NS,
+                          is_command ? server : NULL);
     natsOptions_Destroy(opts);
     if (s != NATS_OK)
         return refused(s, server, p);

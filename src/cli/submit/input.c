@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 
 #define READ_BYTES 65536
+#define LINE_MAX_BYTES (64 << 20)
 
 /* Reads to the end of in; false: failed, after saying why. path: for what is said. */
 static bool read_stream(FILE *in, const char *path, char **data, size_t *bytes)
@@ -77,6 +78,12 @@ static bool make_room(struct input *in)
     }
     if (in->cap - in->filled >= READ_BYTES + 1)
         return true;
+    if (in->filled > LINE_MAX_BYTES) {
+        say(CLI_FAILED, "stdin: a line is longer than 64 MiB, which no server takes");
+        in->ended = in->failed = true;
+        in->filled = 0;
+        return true;
+    }
     size_t cap = in->cap * 2 + READ_BYTES + 1;
     char *larger = realloc(in->data, cap);
     if (larger == NULL)
@@ -94,6 +101,10 @@ static bool read_more(struct input *in)
         in->filled += (size_t)n;
     else if (n == 0 || errno != EINTR)
         in->ended = true;
+    if (n < 0 && errno != EINTR) {
+        say(CLI_FAILED, "stdin: %s", strerror(errno));
+        in->failed = true;
+    }
     return n > 0;
 }
 
@@ -106,7 +117,7 @@ enum input_result input_next(struct input *in, int wait_ms, char **text, size_t 
             return INPUT_END;
         if (!make_room(in)) {
             say(CLI_FAILED, "%s", ax_err_text(AX_E_NOMEM));
-            in->ended = true;
+            in->ended = in->failed = true;
             return INPUT_END;
         }
         struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -14,6 +14,7 @@ struct input {
     char *data; /* owned */
     size_t cap, filled, taken;
     bool ended;
+    bool failed; /* it ended before its end, which was said */
 };
 enum input_result { INPUT_LINE, INPUT_NONE_YET, INPUT_END };
 /* The next line, with NUL in place of its newline: *text, borrowed until the next call, and *bytes.

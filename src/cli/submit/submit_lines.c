@@ -57,19 +57,39 @@ static void send_entry(struct lines *l, struct entry *e)
     natsConnection_PublishMsg(l->nc, e->msg);
 }
 
+static bool is_refused(struct lines *l, const char *text, size_t bytes)
+{
+    int64_t most = natsConnection_GetMaxPayload(l->nc);
+    if (bytes > 0 && *text == '\t') {
+        say(CLI_FAILED, "line %" PRId64 ": the key before the TAB is empty; leave out both",
+            l->line);
+    } else if (most > 0 && bytes > (size_t)most) {
+        say(CLI_FAILED,
+            "line %" PRId64 ": %zu bytes are not allowed; the server takes messages of at most "
+            "%" PRId64 " (max_payload)",
+            l->line, bytes, most);
+    } else {
+        return false;
+    }
+    l->refused++;
+    return true;
+}
+
 /* text: one line without its newline. */
 static bool add_line(struct lines *l, char *text, size_t bytes)
 {
     int slot = 0;
+    l->line++;
+    if (is_refused(l, text, bytes))
+        return true;
     while (l->entries[slot].msg)
         slot++;
     struct entry *e = &l->entries[slot];
-    l->line++;
     char *tab = memchr(text, '\t', bytes);
     const char *key = NULL, *body = text;
     if (tab) {
         *tab = '\0';
-        key = tab > text ? text : NULL;
+        key = text;
         body = tab + 1;
     }
     char reply[INBOX_MAX + 24];
@@ -183,7 +203,7 @@ static int summary(struct lines *l)
                      " unanswered %" PRId64 "\n",
                      l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
     }
-    return l->refused || l->unanswered ? CLI_FAILED : CLI_OK;
+    return l->refused || l->unanswered || l->in.failed ? CLI_FAILED : CLI_OK;
 }
 
 /* Submits the next line, if there is one and room for it. */
