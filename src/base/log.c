@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,15 @@
 static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void log_reserve_streams(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDWR);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
 
 void log_init(const char *program, enum log_level level)
 {

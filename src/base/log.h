@@ -4,6 +4,11 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
+/* Opens /dev/null in place of stdin, stdout and stderr where the process was started without:
+ * otherwise the next socket would be one of them, and log lines would be written into it. First
+ * thing in main. */
+void log_reserve_streams(void);
+
 /* program: name in every line ("ax-ingress"); borrowed, static. Also installs crash_init. */
 void log_init(const char *program, enum log_level level);
 /* "error", "warn", "info", "debug"; -1 if none of them. */

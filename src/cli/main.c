@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/standard_streams.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -39,7 +38,7 @@ static const struct command *find_command(const char *name)
 
 int main(int argc, char **argv)
 {
-    standard_streams_open();
+    log_reserve_streams();
     signal(SIGPIPE, SIG_IGN);
     /* For wcwidth: output has the same columns whatever the environment names. */
     setlocale(LC_CTYPE, "C.UTF-8");

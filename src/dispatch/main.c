@@ -7,7 +7,6 @@
 #include "base/leave.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/standard_streams.h"
 #include "dispatch/dispatch.h"
 #include "stats/http.h"
 
@@ -61,7 +60,7 @@ int main(int argc, char **argv)
     struct problem p = {0};
     struct http *http = NULL;
     int first = 0;
-    standard_streams_open();
+    log_reserve_streams();
     log_init("ax-dispatch", LOG_INFO);
     ax_err err = options_parse(&o, FOR_DISPATCH, argc, argv, false, &first, &p);
     if (err == AX_E_CLOSED)

@@ -7,7 +7,6 @@
 #include "base/leave.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "base/standard_streams.h"
 #include "bus/loop.h"
 #include "bus/wire.h"
 #include "ingress/arrivals.h"
@@ -45,7 +44,7 @@ int main(int argc, char **argv)
     struct problem p = {0};
     struct http *http = NULL;
     int first = 0;
-    standard_streams_open();
+    log_reserve_streams();
     loop_block_signals();
     ax_err err = options_parse(&options, FOR_INGRESS, argc, argv, false, &first, &p);
     if (err == AX_E_CLOSED)
