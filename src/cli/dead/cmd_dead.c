@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bus/provision/provision.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/dead/dead_change.h"
 #include "cli/dead/dead_letter.h"
-#include "cli/dead/dead_retry.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/streams/pool.h"
 #include "cli/streams/stored_each.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -25,14 +25,28 @@ const char cmd_dead_detail[] = "retry puts the task back into its queue as attem
                                "for good. ID is the task's id, or its key in\n"
                                "--pool.";
 
+enum takes { TAKES_POOL, TAKES_ID, TAKES_ID_OR_ALL };
+
+struct dead;
+struct verb {
+    const char *name;
+    enum takes takes;
+    int (*run)(natsConnection *nc, struct dead *d);
+};
+
 struct dead {
     const char *pool, *priority;
     bool all, json;
     int64_t limit;
     const struct verb *verb;
     const char *text; /* the word after the verb; NULL: none */
-    struct priorities priorities;
 };
+
+/* NULL: none is named. */
+static const char *named_pool(const struct dead *d)
+{
+    return d->verb->takes == TAKES_POOL && d->text != NULL ? d->text : d->pool;
+}
 
 /* ---- ls */
 
@@ -77,7 +91,7 @@ static int list(natsConnection *nc, struct dead *d)
     struct listing l = {.all = d->json ? json_array() : NULL, .table = {.columns = 7}};
     struct stored_range range = {
         .stream = STREAM_DEAD, .filter = filter, .limit = d->limit, .batch = BATCH};
-    const char *pool = d->text != NULL ? d->text : d->pool;
+    const char *pool = named_pool(d);
     snprintf(filter, sizeof(filter), "ax.dead.%s.*", pool != NULL ? pool : "*");
     table_row(&l.table,
               (const char *[]){"task", "pool", "priority", "attempt", "died", "key", "reason"});
@@ -133,55 +147,26 @@ static int show(natsConnection *nc, struct dead *d)
 
 /* ---- retry, drop */
 
-static int retry_one(natsConnection *nc, const struct stored *letter, void *arg)
+static int change(natsConnection *nc, const struct dead *d, bool drop)
 {
-    const struct dead *d = arg;
-    return dead_retry(nc, &d->priorities, d->priority, letter);
-}
-
-static int drop_one(natsConnection *nc, const struct stored *letter, void *arg)
-{
-    (void)arg;
-    struct problem p = {0};
-    if (dead_letter_delete(nc, letter, &p) != AX_OK)
-        return say_problem(&p);
-    output_print("%s dropped\n", strrchr(letter->subject, '.') + 1);
-    return CLI_OK;
-}
-
-static int change(natsConnection *nc, struct dead *d, dead_letter_visit visit)
-{
-    struct problem p = {0};
-    struct stored s;
-    if (provision_priorities(nc, &d->priorities, &p) != AX_OK)
-        return say_problem(&p);
-    if (d->all)
-        return dead_letter_each(nc, d->pool, INT64_MAX, visit, d);
-    if (dead_letter_find(nc, d->pool, d->text, &s, &p) != AX_OK)
-        return say(CLI_FAILED, "%s", p.text);
-    int code = visit(nc, &s, d);
-    stored_clear(&s);
-    return code;
+    const struct dead_change c = {
+        .pool = d->pool, .priority = d->priority, .drop = drop, .json = d->json};
+    return d->all ? dead_change_all(nc, &c) : dead_change_one(nc, &c, d->text);
 }
 
 static int retry(natsConnection *nc, struct dead *d)
 {
-    return change(nc, d, retry_one);
+    return change(nc, d, false);
 }
 
 static int drop(natsConnection *nc, struct dead *d)
 {
-    return change(nc, d, drop_one);
+    return change(nc, d, true);
 }
 
 /* ---- the command */
 
-enum takes { TAKES_POOL, TAKES_ID, TAKES_ID_OR_ALL };
-static const struct verb {
-    const char *name;
-    enum takes takes;
-    int (*run)(natsConnection *nc, struct dead *d);
-} verbs[] = {
+static const struct verb verbs[] = {
     {"ls", TAKES_POOL, list},
     {"show", TAKES_ID, show},
     {"retry", TAKES_ID_OR_ALL, retry},
@@ -201,9 +186,25 @@ static bool is_complete(const struct dead *d)
     return false;
 }
 
+/* A mistyped pool has no dead letters, as a healthy one: it is told apart. The letters of a removed
+ * pool are still there. */
+static ax_err check_pool(natsConnection *nc, const char *pool, struct problem *p)
+{
+    char filter[SUBJECT_MAX_CHARS];
+    struct stored s;
+    snprintf(filter, sizeof(filter), "ax.dead.%s.*", pool);
+    ax_err err = stored_last(nc, STREAM_DEAD, filter, &s, p);
+    stored_clear(&s);
+    return err == AX_E_NOT_FOUND ? pool_check_exists(nc, pool, p) : err;
+}
+
 static int run(natsConnection *nc, void *arg)
 {
     struct dead *d = arg;
+    struct problem p = {0};
+    const char *pool = named_pool(d);
+    if (pool != NULL && check_pool(nc, pool, &p) != AX_OK)
+        return say(CLI_FAILED, "%s", p.text);
     return d->verb->run(nc, d);
 }
 
@@ -217,7 +218,7 @@ int cmd_dead(struct cli *c)
         {"all", FLAG_BOOL, &d.all, 0, 0, NULL, "retry, drop: all there are"},
         {"priority", FLAG_TEXT, &d.priority, 0, 0, "NAME",
          "retry: into this queue (default: the one it came from)"},
-        {"json", FLAG_BOOL, &d.json, 0, 0, NULL, "ls, show: print one line of JSON"},
+        {"json", FLAG_BOOL, &d.json, 0, 0, NULL, "print one line of JSON"},
     };
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 2);
     if (code >= 0)
@@ -226,8 +227,7 @@ int cmd_dead(struct cli *c)
     d.text = c->argc == 2 ? c->argv[1] : NULL;
     if (d.verb == NULL || !is_complete(&d))
         return say(CLI_USAGE, "usage: ax dead %s", c->command->args);
-    if (!session_check_name("pool",
-                            d.verb->takes == TAKES_POOL && d.text != NULL ? d.text : d.pool) ||
+    if (!session_check_name("pool", named_pool(&d)) ||
         !session_check_name("--priority", d.priority))
         return CLI_USAGE;
     return session_run(c, run, &d);

@@ -23,26 +23,24 @@ static ax_err last_sequence(natsConnection *nc, const char *filter, uint64_t *ou
     return err == AX_E_NOT_FOUND ? AX_OK : err;
 }
 
-int dead_letter_each(natsConnection *nc, const char *pool, int64_t limit, dead_letter_visit visit,
-                     void *arg)
+int dead_letter_each(natsConnection *nc, const char *pool, dead_letter_visit visit, void *arg)
 {
     char filter[SUBJECT_MAX_CHARS];
     struct problem p = {0};
     uint64_t last, seq = 1;
-    int worst = CLI_OK;
+    int code = CLI_OK;
     snprintf(filter, sizeof(filter), "ax.dead.%s.*", pool != NULL ? pool : "*");
     /* Not beyond the last one there is now: a retried task that dies at once must not keep the
      * command here for ever. */
     if (last_sequence(nc, filter, &last, &p) != AX_OK)
         return say_problem(&p);
-    for (int64_t i = 0; i < limit && seq <= last; i++) {
+    while (seq <= last && code == CLI_OK) {
         struct stored s;
         ax_err err = stored_next(nc, STREAM_DEAD, filter, seq, &s, &p);
         bool is_end = err == AX_E_NOT_FOUND || (err == AX_OK && s.seq > last);
         if (err == AX_OK && !is_end) {
             seq = s.seq + 1;
-            int code = visit(nc, &s, arg);
-            worst = code != CLI_OK ? code : worst;
+            code = visit(nc, &s, arg);
         }
         stored_clear(&s);
         if (is_end)
@@ -50,7 +48,7 @@ int dead_letter_each(natsConnection *nc, const char *pool, int64_t limit, dead_l
         if (err != AX_OK)
             return say_problem(&p);
     }
-    return worst;
+    return code == DEAD_LETTER_STOP ? CLI_OK : code;
 }
 
 ax_err dead_letter_find(natsConnection *nc, const char *pool, const char *text, struct stored *out,

@@ -9,14 +9,15 @@
 
 #include "cli/streams/stored.h"
 
-/* What is done with each dead letter (borrowed). Returns an exit code. */
+/* What is done with each dead letter (borrowed). Returns CLI_OK to go on, DEAD_LETTER_STOP, or an
+ * exit code to end with. */
+#define DEAD_LETTER_STOP (-1)
 typedef int (*dead_letter_visit)(natsConnection *nc, const struct stored *letter, void *arg);
 
-/* Visits at most limit dead letters of pool (NULL: of all), oldest first; those that are added
- * meanwhile are not visited. Returns CLI_OK, or the last other code that a visit returned, or
- * CLI_FAILED after saying what is wrong. */
-int dead_letter_each(natsConnection *nc, const char *pool, int64_t limit, dead_letter_visit visit,
-                     void *arg);
+/* Visits the dead letters of pool (NULL: of all), oldest first; those that are added meanwhile are
+ * not visited. Returns CLI_OK, or what a visit ended it with, or CLI_FAILED after saying what is
+ * wrong. */
+int dead_letter_each(natsConnection *nc, const char *pool, dead_letter_visit visit, void *arg);
 /* text: an id in any pool (in pool, when given), or a key of pool (NULL: of the default pool).
  * *out: cleared by stored_clear. AX_E_NOT_FOUND, or the errors of stored_last: p says why. */
 ax_err dead_letter_find(natsConnection *nc, const char *pool, const char *text, struct stored *out,

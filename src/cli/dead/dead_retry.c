@@ -6,9 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "bus/jserr.h"
-#include "cli/cli.h"
 #include "cli/dead/dead_letter.h"
-#include "cli/output.h"
 #include "task/names.h"
 #include "task/task.h"
 #include "task/task_stored.h"
@@ -80,42 +78,48 @@ static ax_err put_back(natsConnection *nc, const struct priority *pr, struct tas
     return err;
 }
 
-static int retry_task(natsConnection *nc, const struct priorities *ps, struct task *t,
-                      const struct stored *letter)
+static enum dead_retry_outcome retry_task(natsConnection *nc, struct dead_retry *r, struct task *t,
+                                          const struct stored *letter, struct problem *p)
 {
-    struct problem p = {0};
     int err_code = 0;
-    int at = priorities_find(ps, t->priority);
+    int at = priorities_find(r->priorities, t->priority);
     if (at < 0) {
-        return say(CLI_FAILED,
-                   "%s: there is no queue for priority %s: name another one with --priority", t->id,
-                   t->priority);
+        problem_set(p, AX_E_NOT_FOUND,
+                    "%s: there is no queue for priority %s: name another one with --priority",
+                    t->id, t->priority);
+        return DEAD_RETRY_FAILED;
     }
-    ax_err err = put_back(nc, &ps->list[at], t, letter, &err_code, &p);
-    if (err != AX_OK && err_code == JSERR_STORE_FULL) {
-        return say(CLI_BUSY, "%s: queue %s is full; the dead letter stays", t->id, t->priority);
+    ax_err err = AX_E_FULL;
+    if (!r->is_full[at])
+        err = put_back(nc, &r->priorities->list[at], t, letter, &err_code, p);
+    if (err != AX_OK && (r->is_full[at] || err_code == JSERR_STORE_FULL)) {
+        r->is_full[at] = true;
+        problem_set(p, err, "%s: queue %s is full; the dead letter stays", t->id, t->priority);
+        return DEAD_RETRY_FULL;
     }
     if (err == AX_E_BUSY) {
-        return say(CLI_BUSY, "%s: %s; the dead letter stays, try again in a moment", t->id, p.text);
+        struct problem why = *p;
+        problem_set(p, err, "%s: %.200s; the dead letter stays, try again in a moment", t->id,
+                    why.text);
+        return DEAD_RETRY_HELD;
     }
     if (err == AX_OK)
-        err = dead_letter_delete(nc, letter, &p);
-    if (err != AX_OK)
-        return say_problem(&p);
-    output_print("%s queued again (%s, pool %s)\n", t->id, t->priority, t->pool);
-    return CLI_OK;
+        err = dead_letter_delete(nc, letter, p);
+    return err == AX_OK ? DEAD_RETRY_QUEUED : DEAD_RETRY_FAILED;
 }
 
-int dead_retry(natsConnection *nc, const struct priorities *ps, const char *priority,
-               const struct stored *letter)
+enum dead_retry_outcome dead_retry(natsConnection *nc, struct dead_retry *r,
+                                   const struct stored *letter, struct problem *p)
 {
     struct task t = {0};
-    struct problem p = {0};
-    if (task_stored_read_at(&t, letter->subject, letter->msg, &p) != AX_OK)
-        return say_problem(&p);
-    if (priority != NULL)
-        snprintf(t.priority, sizeof(t.priority), "%s", priority);
-    int code = retry_task(nc, ps, &t, letter);
+    if (task_stored_read_at(&t, letter->subject, letter->msg, p) != AX_OK)
+        return DEAD_RETRY_FAILED;
+    if (r->priority != NULL)
+        snprintf(t.priority, sizeof(t.priority), "%s", r->priority);
+    enum dead_retry_outcome outcome = retry_task(nc, r, &t, letter, p);
+    snprintf(r->task, sizeof(r->task), "%s", t.id);
+    snprintf(r->pool, sizeof(r->pool), "%s", t.pool);
+    snprintf(r->queue, sizeof(r->queue), "%s", t.priority);
     task_clear(&t);
-    return code;
+    return outcome;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/nearest.h"
 #include "bus/consumer_info.h"
 #include "bus/provision/consumer_kept.h"
 #include "bus/provision/consumer_plan.h"
@@ -113,6 +114,33 @@ void pool_list_free(struct pool_list *l)
         free(l->list[i].json);
     free(l->list);
     *l = (struct pool_list){0};
+}
+
+/* p says that there is no such pool; out of what is there the nearest is named. */
+static ax_err say_missing(natsConnection *nc, const char *pool, struct problem *p)
+{
+    struct nearest near = {.word = pool};
+    struct pool_list all;
+    char hint[64] = "";
+    if (pool_list_read(nc, &all, NULL) == AX_OK) {
+        for (int i = 0; i < all.count; i++)
+            nearest_offer(&near, all.list[i].name);
+        nearest_text(&near, "", hint, sizeof(hint));
+    }
+    pool_list_free(&all);
+    return problem_set(p, AX_E_NOT_FOUND, "there is no pool %s%s", pool, hint);
+}
+
+ax_err pool_check_exists(natsConnection *nc, const char *pool, struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    struct stored s;
+    snprintf(subject, sizeof(subject), POOLS_PREFIX "%s", pool);
+    ax_err err = stored_last(nc, STREAM_POOLS, subject, &s, p);
+    if (err == AX_OK && stored_header(s.msg, "KV-Operation") != NULL)
+        err = AX_E_NOT_FOUND;
+    stored_clear(&s);
+    return err == AX_E_NOT_FOUND ? say_missing(nc, pool, p) : err;
 }
 
 /* What is counted of a consumer; -1: there is no such consumer. */

@@ -29,6 +29,10 @@ struct pool_list {
 ax_err pool_list_read(natsConnection *nc, struct pool_list *out, struct problem *p);
 void pool_list_free(struct pool_list *l);
 
+/* AX_OK: the bucket has the pool. AX_E_NOT_FOUND: p says so, and which one may be meant.
+ * The errors of stored_last. */
+ax_err pool_check_exists(natsConnection *nc, const char *pool, struct problem *p);
+
 /* -1: a consumer is missing. */
 struct pool_counts {
     int64_t queued[PRIORITIES_MAX];  /* unfinished, those running included */
