@@ -139,7 +139,7 @@ static void start(void)
     CHECK(arrivals_connect(&ing.arrivals, &ing, &p) == AX_OK);
     CHECK(ingress_start(&ing, &p) == AX_OK);
     fake_pass(10 * SECOND);
-    CHECK(ing.open);
+    CHECK(arrivals_are_open(ing.arrivals));
     started = true;
 }
 
