@@ -146,14 +146,24 @@ static int connect_and_work(struct cli *c, struct worker *w, int signals)
     return code;
 }
 
+/* Before any thread exists: it keeps a copy of the memory. */
+static bool start_guard(struct worker *w)
+{
+    w->setup.guard = &w->guard;
+    /* What commands leave behind becomes our child, as it does anyway for process 1. So its end is
+     * told, and leaves no zombie where process 1 is one that does not reap. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return guard_init(&w->guard, w->concurrency) && guard_ensure(&w->guard);
+}
+
 int cmd_work(struct cli *c)
 {
     struct worker w = {.progress_ms = ACK_WAIT_DEFAULT_MS / 3};
     int64_t concurrency = 1;
     const struct flag flags[] = {
-        {"exec", FLAG_TEXT, &w.command, 0, 0, "CMD", "what to run, by /bin/sh"},
+        {"exec", FLAG_TEXT, &w.setup.command, 0, 0, "CMD", "what to run, by /bin/sh"},
         {"concurrency", FLAG_INT, &concurrency, 1, 1024, "N", "how many at a time (default 1)"},
-        {"pass-connection", FLAG_BOOL, &w.pass_connection, 0, 0, NULL,
+        {"pass-connection", FLAG_BOOL, &w.setup.pass_connection, 0, 0, NULL,
          "leave the variables of the connection (NATS_URL …) to the command"},
     };
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 1);
@@ -163,16 +173,19 @@ int cmd_work(struct cli *c)
     w.concurrency = (int)concurrency;
     if (!name_is_valid(w.pool))
         return say(CLI_USAGE, "pool: %s given, allowed are 1 to 32 of A-Z a-z 0-9 _ -", w.pool);
-    if (!w.command)
+    if (!w.setup.command)
         return say(CLI_USAGE, "--exec is missing: usage: ax work %s", c->command->args);
 
     /* Else the command, which has our user id, could read our environment in /proc. */
-    if (!w.pass_connection)
+    if (!w.setup.pass_connection)
         prctl(PR_SET_DUMPABLE, 0);
     int signals = signals_open((const int[]){SIGINT, SIGTERM, SIGCHLD}, 3);
     if (signals < 0 || !mailbox_init(&w.box))
         return say(CLI_FAILED, "signalfd, eventfd: %s", strerror(errno));
+    if (!start_guard(&w))
+        return say(CLI_FAILED, "a process that guards the commands: %s", strerror(errno));
     code = connect_and_work(c, &w, signals);
+    guard_free(&w.guard);
     close(signals);
     return code;
 }

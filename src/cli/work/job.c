@@ -1,26 +1,23 @@
 #include "cli/work/job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "bus/ack.h"
 #include "cli/environment.h"
+#include "cli/work/launch.h"
 #include "task/task.h"
 #include "task/task_stored.h"
 
-#define FILES_MAX 65536
-#define EXIT_NAK 75  /* EX_TEMPFAIL */
 #define EXIT_TERM 65 /* EX_DATAERR */
+#define KILLED_MS 1000
 
 /* The variables of the task, in the order of task_environment's values. */
 static const char *const variables[] = {"AX_TASK",  "AX_KEY",      "AX_ATTEMPT",
@@ -42,108 +39,62 @@ static char **task_environment(const struct task *t, uint64_t fence, bool pass_c
                            : environment_of_command(list, VARIABLES);
 }
 
-/* In the child: the command gets stdin, stdout and stderr, and no other file. nats.c opens its
- * socket without FD_CLOEXEC, and whoever has it speaks to the server in our name. */
-static void close_files(void)
+/* errno where there is none. */
+static bool start_command(struct job *j, const struct task *t, const struct job_setup *setup)
 {
-    struct rlimit most = {.rlim_cur = FILES_MAX};
-    if (close_range(STDERR_FILENO + 1, ~0U, 0) == 0)
-        return;
-    /* A kernel before 5.9. */
-    getrlimit(RLIMIT_NOFILE, &most);
-    for (int fd = STDERR_FILENO + 1; fd < FILES_MAX && (rlim_t)fd < most.rlim_cur; fd++)
-        close(fd);
-}
-
-/* In the child: only what may be called between fork and exec of a process with threads. */
-static void become_command(const char *command, char **environment, int in_fd, int err_fd,
-                           pid_t parent)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    setpgid(0, 0);
-    /* A worker killed with -9 must not leave a command behind that goes on writing for an attempt
-     * nobody renews. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXIT_NAK);
-    if (dup2(in_fd, STDIN_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0)
-        _exit(EXIT_NAK);
-    close_files();
-    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)command, NULL};
-    execve("/bin/sh", argv, environment);
-    _exit(EXIT_NAK);
-}
-
-static void close_both(int fds[2])
-{
-    close(fds[0]);
-    close(fds[1]);
-}
-
-static bool open_pipes(int in[2], int err[2])
-{
-    if (pipe2(in, O_CLOEXEC))
+    struct launched l;
+    if (!guard_ensure(setup->guard))
         return false;
-    if (pipe2(err, O_CLOEXEC) == 0)
-        return true;
-    close_both(in);
-    return false;
-}
-
-static bool launch(struct job *j, const char *command, char **environment)
-{
-    int in[2], err[2];
-    if (!open_pipes(in, err))
+    char **environment = task_environment(t, j->fence, setup->pass_connection);
+    if (environment == NULL)
         return false;
-    pid_t parent = getpid();
-    j->pid = fork();
-    if (j->pid == 0)
-        become_command(command, environment, in[0], err[1], parent);
-    if (j->pid < 0) {
-        close_both(in);
-        close_both(err);
+    j->slot = guard_take(setup->guard);
+    bool started = launch_command(&l, setup->command, environment, j->slot);
+    int err = errno;
+    free(environment);
+    errno = err;
+    if (!started) {
+        guard_release(j->slot);
         return false;
     }
-    close(in[0]);
-    close(err[1]);
-    setpgid(j->pid, j->pid);
-    fcntl(in[1], F_SETFL, O_NONBLOCK);
-    fcntl(err[0], F_SETFL, O_NONBLOCK);
-    j->in_fd = in[1];
-    j->err.fd = err[0];
+    j->pid = l.pid;
+    j->in_fd = l.in_fd;
+    j->err.fd = l.err_fd;
     return true;
 }
 
-static bool start_task(struct job *j, natsMsg *msg, const char *command, bool pass_connection)
+static enum job_start start(struct job *j, natsMsg *msg, const struct job_setup *setup)
 {
     struct task t = {0};
     struct ack_subject ack;
-    bool started = false;
-    if (natsMsg_GetReply(msg) != NULL && ack_parse_subject(natsMsg_GetReply(msg), &ack) &&
-        task_stored_read(&t, msg, NULL) == AX_OK) {
-        snprintf(j->id, sizeof(j->id), "%s", t.id);
-        j->fence = ack.stream_seq;
-        char **environment = task_environment(&t, ack.stream_seq, pass_connection);
-        started = environment != NULL && launch(j, command, environment);
-        free(environment);
-    }
+    const char *reply = natsMsg_GetReply(msg);
+    if (reply == NULL || !ack_parse_subject(reply, &ack))
+        return JOB_NO_TASK;
+    ax_err err = task_stored_read(&t, msg, NULL);
+    if (err != AX_OK)
+        return err == AX_E_NOMEM ? JOB_NOT_STARTED : JOB_NO_TASK;
+    snprintf(j->id, sizeof(j->id), "%s", t.id);
+    j->fence = ack.stream_seq;
+    bool started = start_command(j, &t, setup);
+    int number = errno;
     task_clear(&t);
-    return started;
+    errno = number;
+    return started ? JOB_STARTED : JOB_NOT_STARTED;
 }
 
-struct job *job_start(natsMsg *msg, const char *command, bool pass_connection)
+enum job_start job_start(struct job **out, natsMsg *msg, const struct job_setup *setup)
 {
     struct job *j = calloc(1, sizeof(*j));
-    if (j == NULL || !start_task(j, msg, command, pass_connection)) {
+    errno = ENOMEM;
+    enum job_start how = j != NULL ? start(j, msg, setup) : JOB_NOT_STARTED;
+    if (how != JOB_STARTED) {
         free(j);
-        return NULL;
+        return how;
     }
     j->msg = msg;
     job_write(j);
-    return j;
+    *out = j;
+    return how;
 }
 
 void job_write(struct job *j)
@@ -204,26 +155,46 @@ void job_kill(struct job *j)
 {
     kill(-j->pid, SIGKILL);
     j->kill_ms = 0;
+    j->killed_ms = clock_now_ms();
 }
 
-void job_stop(struct job *j, int64_t grace_ms)
+void job_stop(struct job *j)
 {
+    if (j->stopped)
+        return;
+    j->stopped = true;
     kill(-j->pid, SIGTERM);
-    j->kill_ms = clock_now_ms() + grace_ms;
+    j->kill_ms = clock_now_ms() + JOB_GRACE_MS;
 }
 
-bool job_ended(struct job *j, int *status)
+void job_on_exit(struct job *j, int status)
 {
-    pid_t got = waitpid(j->pid, status, WNOHANG);
-    if (got == 0 || (got < 0 && errno == EINTR))
-        return false;
-    if (got < 0)
-        *status = EXIT_NAK << 8;
+    j->ended = true;
+    j->status = status;
     /* The rest of what the command wrote. A grandchild that keeps the pipe open is not waited
      * for. */
     job_read(j);
     keep_lines(&j->err, "\n", 1);
-    return true;
+}
+
+/* Others of its process group are still there. */
+static bool has_left_others(const struct job *j)
+{
+    return kill(-j->pid, 0) == 0;
+}
+
+bool job_is_over(struct job *j)
+{
+    if (!j->ended)
+        return false;
+    if (!has_left_others(j))
+        return true;
+    bool done = WIFEXITED(j->status) && WEXITSTATUS(j->status) == 0;
+    if (done && !j->stopped)
+        return true;
+    job_stop(j);
+    /* What SIGKILL does not end at once hangs in the kernel: nothing else ends it either. */
+    return j->killed_ms != 0 && clock_now_ms() - j->killed_ms >= KILLED_MS;
 }
 
 void job_free(struct job *j)
@@ -232,6 +203,7 @@ void job_free(struct job *j)
         close(j->in_fd);
     if (j->err.fd >= 0)
         close(j->err.fd);
+    guard_release(j->slot);
     natsMsg_Destroy(j->msg);
     free(j);
 }

@@ -20,8 +20,8 @@ void worker_renew(struct worker *w, natsMsg *msg)
 
 void worker_start(struct worker *w, natsMsg *msg)
 {
-    struct job *j = job_start(msg, w->command, w->pass_connection);
-    if (j == NULL) {
+    struct job *j = NULL;
+    if (job_start(&j, msg, &w->setup) != JOB_STARTED) {
         log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg),
                  errno);
         if (natsMsg_GetReply(msg) != NULL)
@@ -59,7 +59,7 @@ void worker_revoke(struct job *j)
     if (j->revoked)
         return;
     j->revoked = true;
-    job_stop(j, WORKER_KILL_GRACE_MS);
+    job_stop(j);
 }
 
 static void count(struct worker_tally *t, enum job_verdict verdict)
@@ -104,16 +104,33 @@ static void finish(struct worker *w, struct job *j, int status)
     log_end(j, verdict, status);
 }
 
+/* Every child that has ended: commands, the guard, and what commands left behind, whose parent we
+ * become (cmd_work.c). */
+static void collect(struct worker *w)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        struct job *j;
+        if (guard_on_exit(&w->guard, pid)) {
+            log_warn("the guard of the commands was killed, another one is started", NULL);
+            continue;
+        }
+        DL_SEARCH_SCALAR(w->jobs, j, pid, pid);
+        if (j != NULL)
+            job_on_exit(j, status);
+    }
+}
+
 void worker_reap(struct worker *w)
 {
     struct job *j, *next;
+    collect(w);
     DL_FOREACH_SAFE(w->jobs, j, next) {
-        int status = 0;
-        if (!job_ended(j, &status))
+        if (!job_is_over(j))
             continue;
         DL_DELETE(w->jobs, j);
         w->running--;
-        finish(w, j, status);
+        finish(w, j, j->status);
         job_free(j);
     }
 }

@@ -15,9 +15,6 @@
 #include "cli/work/reports.h"
 #include "task/inbox.h"
 
-/* How long a command that is to stop may take before it is killed. */
-#define WORKER_KILL_GRACE_MS 5000
-
 enum {
     WORKER_SUB_PULLS,   /* tasks, and the statuses of pull requests */
     WORKER_SUB_CONTROL, /* answers of the JetStream API, confirmations of acks */
@@ -41,8 +38,9 @@ struct worker_tally {
 struct worker {
     struct wire_events events; /* of the connection, which borrows it */
     natsConnection *nc;
-    const char *pool, *command; /* borrowed */
-    bool pass_connection;       /* the command may connect as we do */
+    const char *pool; /* borrowed */
+    struct job_setup setup;
+    struct guard guard;
     int concurrency;
     struct mailbox box;
     struct worker_subs subs;

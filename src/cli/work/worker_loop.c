@@ -16,6 +16,7 @@
 
 #define STOP_ACKS_MS 10000
 #define DRAIN_MS 2000
+#define LINGERING_EVERY_MS 100
 
 /* What poll waits for: signals, mail, and two pipes of each command. */
 enum { FD_SIGNALS, FD_MAIL, FD_JOBS };
@@ -29,10 +30,8 @@ static void stop_commands(struct worker *w)
 {
     log_warn("second signal: stopping the commands", "running=%d", w->running);
     struct job *j;
-    DL_FOREACH(w->jobs, j) {
-        if (j->kill_ms == 0)
-            job_stop(j, WORKER_KILL_GRACE_MS);
-    }
+    DL_FOREACH(w->jobs, j)
+        job_stop(j);
 }
 
 static void begin_stop(struct worker *w)
@@ -92,6 +91,7 @@ static void check_timers(struct worker *w)
 {
     int64_t now_ms = clock_now_ms();
     struct job *j;
+    guard_ensure(&w->guard); /* not now: then before the next command */
     DL_FOREACH(w->jobs, j)
         check_job(w, j, now_ms);
     if (acks_due_ms(&w->acks) <= now_ms)
@@ -115,7 +115,7 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
 
 static int wait_ms(const struct worker *w)
 {
-    int64_t due_ms = acks_due_ms(&w->acks);
+    int64_t now_ms = clock_now_ms(), due_ms = acks_due_ms(&w->acks);
     if (!w->stopping) {
         due_ms = sooner(due_ms, w->watch.due_ms);
         due_ms = sooner(due_ms, reports_due_ms(&w->reports));
@@ -126,8 +126,10 @@ static int wait_ms(const struct worker *w)
     DL_FOREACH(w->jobs, j) {
         due_ms = j->revoked ? due_ms : sooner(due_ms, j->progress_ms);
         due_ms = j->kill_ms != 0 ? sooner(due_ms, j->kill_ms) : due_ms;
+        /* Who is told of the end of the others in its group is their parent, not always we. */
+        due_ms = j->ended ? sooner(due_ms, now_ms + LINGERING_EVERY_MS) : due_ms;
     }
-    int64_t left_ms = due_ms - clock_now_ms();
+    int64_t left_ms = due_ms - now_ms;
     return left_ms < 1 ? 1 : left_ms > 1000 ? 1000 : (int)left_ms;
 }
 
