@@ -45,6 +45,7 @@ static void read_config(const json_t *config, struct stream_info *out)
     out->pool_share = json_string_value(json_object_get(metadata, "ax.pool_share"));
     out->max_later = read_number(metadata, "ax.max_later");
     out->max_later_bytes = read_number(metadata, "ax.max_later_bytes");
+    out->max_dead_bytes = read_number(metadata, "ax.max_dead_bytes");
     out->max_schedules = read_number(metadata, "ax.max_schedules");
 }
 

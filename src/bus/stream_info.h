@@ -17,6 +17,8 @@
 /* The same of ax.max_later_bytes and ax.max_schedules. */
 #define STREAM_INFO_MAX_LATER_BYTES (8LL << 30)
 #define STREAM_INFO_MAX_SCHEDULES 10000
+/* Bytes that ax.max_dead_bytes allows in AX_DEAD where it is not there. */
+#define STREAM_INFO_MAX_DEAD_BYTES (1LL << 30)
 
 /* The part of a stream that one pool may hold where ax.pool_share is not there. */
 #define STREAM_INFO_POOL_SHARE 0.9
@@ -36,8 +38,8 @@ struct stream_info {
     int64_t max_age_ns;          /* 0: none */
     /* Metadata, as the operator wrote it; NULL: not there. */
     const char *rank, *on_full, *group_share, *pool_share; /* ax.rank and so on */
-    /* ax.max_later, ax.max_later_bytes, ax.max_schedules; -1: not there or no number */
-    int64_t max_later, max_later_bytes, max_schedules;
+    /* ax.max_later, ax.max_later_bytes and so on; -1: not there or no number */
+    int64_t max_later, max_later_bytes, max_schedules, max_dead_bytes;
 };
 
 /* Reads an answer or an item of a list (borrowed, and so are out's texts). AX_E_PROTOCOL: it holds

@@ -36,9 +36,7 @@ static void register_labelled(struct counters *c)
                                     "Submissions not taken, by reason", labels);
         c->memory.dropped[i] = metrics_get(
             METRIC_COUNTER, "ax_ingress_dropped_total",
-            "Submissions without reply subject that there was no memory "
-            "for, by reason",
-            labels);
+            "Submissions without reply subject that were not kept, by reason", labels);
     }
     for (int i = 0; i < STATE_COUNT; i++) {
         snprintf(labels, sizeof(labels), "state=\"%s\"", counters_state_text((enum state)i));
@@ -92,6 +90,9 @@ void counters_register(struct counters *c)
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     register_later(c);
+    c->dead.bytes = gauge("ax_ingress_dead_bytes", "Bytes in AX_DEAD, as last heard");
+    c->dead.bytes_limit = gauge("ax_ingress_dead_limit_bytes",
+                                "Bound of it for submissions without reply subject");
     c->memory.bytes = gauge("ax_ingress_memory_bytes", "Memory that submissions in flight hold");
     c->memory.bytes_limit = gauge("ax_ingress_memory_limit_bytes", "Bound of it (--max-memory)");
     c->memory.floods = counter("ax_ingress_floods_total",

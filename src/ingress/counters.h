@@ -21,6 +21,7 @@
     X(REFUSED_MEMORY, "memory")           \
     X(REFUSED_POOL_MEMORY, "pool_memory") \
     X(REFUSED_RATE, "pool_rate")          \
+    X(REFUSED_DEAD_FULL, "dead_full")     \
     X(REFUSED_SERVER, "server")
 enum refusal {
 #define X(name, text) name,
@@ -71,6 +72,9 @@ struct counters {
         struct metric *bytes, *bytes_limit;    /* gauges */
         struct metric *floods, *flooded;       /* counter, gauge */
     } memory;
+    struct {
+        struct metric *bytes, *bytes_limit; /* gauges */
+    } dead;
     struct metric *foreign;             /* queue messages that no pool served */
     struct metric *pools, *pools_limit; /* gauges */
 };

@@ -11,6 +11,7 @@
 #include "bus/pipeline.h"
 #include "bus/provision/priorities.h"
 #include "ingress/counters.h"
+#include "ingress/dead_room.h"
 #include "ingress/feed/later.h"
 #include "stats/replies.h"
 
@@ -45,6 +46,7 @@ struct ingress {
     struct stats_reply *stats_reply;
     struct replies replies;
     struct later later;
+    struct dead_room dead_room;
     struct schedules *schedules;
     struct sweep *sweep;
     struct counters counters;

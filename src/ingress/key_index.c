@@ -251,8 +251,10 @@ static void on_info(void *arg, ax_err err, const struct stream_info *info)
         return;
     if (f->place == KEY_LATER)
         later_learn(k->ing, info);
-    if (f->place == KEY_DEAD)
+    if (f->place == KEY_DEAD) {
+        dead_room_learn(k->ing, info);
         k->dead_age_s = info->max_age_ns / 1000000000;
+    }
     if (f->created_ns != info->created_ns || info->last_seq < f->safe_seq) {
         f->created_ns = info->created_ns;
         f->safe_seq = 0;

@@ -9,6 +9,8 @@
 #include "task/header.h"
 #include "task/task_dead.h"
 
+#define DEAD_HEADERS_BYTES 512
+
 /* The place in the queue that was counted for s was used, or was not. */
 static void settle(struct submission *s, bool stored, uint64_t seq)
 {
@@ -212,8 +214,21 @@ void submission_store_later(struct submission *s)
     publish(s, "later", true, on_later);
 }
 
+/* What it takes in AX_DEAD, about. */
+static int64_t dead_bytes(const struct submission *s)
+{
+    const natsMsg *msg = s->source.msg;
+    return DEAD_HEADERS_BYTES +
+           (msg != NULL ? natsMsg_GetDataLength(msg) : (int64_t)s->task.body_bytes);
+}
+
 void submission_store_dead(struct submission *s)
 {
+    const char *subject = s->source.msg != NULL ? natsMsg_GetSubject(s->source.msg) : s->task.pool;
+    if (!dead_room_take(s->ing, subject, dead_bytes(s))) {
+        submission_event(s, SUBMISSION_STORED); /* done with */
+        return;
+    }
     char reply[PIPELINE_REPLY_MAX];
     natsMsg *msg = NULL;
     if (!submission_ask_reserve(s, reply))
