@@ -90,9 +90,9 @@ void counters_register(struct counters *c)
     c->index_entries = gauge("ax_ingress_index_entries", "Ids in the index of pages");
     c->index_bytes = gauge("ax_ingress_index_bytes", "Memory of the index of pages");
     register_later(c);
-    c->dead.bytes = gauge("ax_ingress_dead_bytes", "Bytes in AX_DEAD, as last heard");
-    c->dead.bytes_limit = gauge("ax_ingress_dead_limit_bytes",
-                                "Bound of it for submissions without reply subject");
+    c->memory.dead_bytes = gauge("ax_ingress_dead_bytes", "Bytes in AX_DEAD, as last heard");
+    c->memory.dead_bytes_limit = gauge("ax_ingress_dead_limit_bytes",
+                                       "Bound of it for submissions without reply subject");
     c->memory.bytes = gauge("ax_ingress_memory_bytes", "Memory that submissions in flight hold");
     c->memory.bytes_limit = gauge("ax_ingress_memory_limit_bytes", "Bound of it (--max-memory)");
     c->memory.floods = counter("ax_ingress_floods_total",

@@ -68,13 +68,11 @@ struct counters {
         struct metric *swept;
     } later;
     struct {
-        struct metric *dropped[REFUSAL_COUNT]; /* without a reply subject, and not kept */
-        struct metric *bytes, *bytes_limit;    /* gauges */
-        struct metric *floods, *flooded;       /* counter, gauge */
+        struct metric *dropped[REFUSAL_COUNT];        /* without a reply subject, and not kept */
+        struct metric *bytes, *bytes_limit;           /* gauges */
+        struct metric *dead_bytes, *dead_bytes_limit; /* gauges: AX_DEAD */
+        struct metric *floods, *flooded;              /* counter, gauge */
     } memory;
-    struct {
-        struct metric *bytes, *bytes_limit; /* gauges */
-    } dead;
     struct metric *foreign;             /* queue messages that no pool served */
     struct metric *pools, *pools_limit; /* gauges */
 };

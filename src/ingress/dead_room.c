@@ -10,8 +10,8 @@ void dead_room_learn(struct ingress *ing, const struct stream_info *info)
     struct dead_room *r = &ing->dead_room;
     r->bytes = info->bytes;
     r->max_bytes = info->max_dead_bytes >= 0 ? info->max_dead_bytes : STREAM_INFO_MAX_DEAD_BYTES;
-    metric_set(ing->counters.dead.bytes, (int64_t)r->bytes);
-    metric_set(ing->counters.dead.bytes_limit, r->max_bytes);
+    metric_set(ing->counters.memory.dead_bytes, (int64_t)r->bytes);
+    metric_set(ing->counters.memory.dead_bytes_limit, r->max_bytes);
 }
 
 bool dead_room_take(struct ingress *ing, const char *subject, int64_t bytes)

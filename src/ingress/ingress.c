@@ -39,7 +39,7 @@ static void try_open(void *arg)
     if (ing->opening)
         arrivals_open(ing->arrivals, on_opened);
     else
-        loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, try_open, ing);
+        loop_timer_start(ing->loop, &ing->drain.timer, DRAIN_POLL_MS, try_open, ing);
 }
 
 static void on_priorities(void *arg, const struct priorities *ps)
@@ -145,12 +145,12 @@ static void poll_drained(void *arg)
     if (arrivals_are_drained(ing->arrivals) && working == 0 && written) {
         log_info("stopped, nothing left in flight", NULL);
         loop_stop(ing->loop);
-    } else if (loop_now_ns(ing->loop) >= ing->drain_until_ns) {
+    } else if (loop_now_ns(ing->loop) >= ing->drain.until_ns) {
         log_warn("stopped with work unfinished; its producers had no answer yet", "working=%d",
                  working);
         loop_stop(ing->loop);
     } else {
-        loop_timer_start(ing->loop, &ing->drain_timer, DRAIN_POLL_MS, poll_drained, ing);
+        loop_timer_start(ing->loop, &ing->drain.timer, DRAIN_POLL_MS, poll_drained, ing);
     }
 }
 
@@ -158,10 +158,10 @@ void ingress_drain(struct ingress *ing, int64_t limit_ms)
 {
     ing->closing = true;
     provisioner_stop(ing->provisioner);
-    ing->drain_until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
+    ing->drain.until_ns = loop_now_ns(ing->loop) + limit_ms * 1000000;
     arrivals_drain(ing->arrivals, limit_ms);
     queues_close(ing);
-    loop_timer_start(ing->loop, &ing->drain_timer, 0, poll_drained, ing);
+    loop_timer_start(ing->loop, &ing->drain.timer, 0, poll_drained, ing);
 }
 
 bool ingress_is_ready(void *arg, char *why, unsigned long cap)

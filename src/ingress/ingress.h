@@ -53,8 +53,10 @@ struct ingress {
     bool opening; /* submissions are asked for; whether they come: arrivals_are_open */
     bool connected;
     bool closing;
-    struct loop_timer drain_timer;
-    int64_t drain_until_ns;
+    struct {
+        struct loop_timer timer;
+        int64_t until_ns;
+    } drain;
 };
 
 /* Before connect_open, which wants the callbacks: ing zeroed, loop and options set. */
