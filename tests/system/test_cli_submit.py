@@ -114,7 +114,7 @@ async def lines(ax):
     code, out, err = await pushing
     summary = json.loads(out)
     assert code == 0 and summary.pop("busy") > 0, (code, out, err)
-    assert summary == {"lines": 501, "accepted": 401, "duplicates": 100, "refused": 0, "unanswered": 0}, summary
+    assert summary == {"lines": 501, "accepted": 401, "duplicates": 100, "refused": 0, "unanswered": 0, "left": 0}, summary
     await eventually(lambda: len(bodies) >= 401, 60, "all tasks worked")
     assert len(bodies) == len(set(bodies)) == 401 and b"keyless without newline" in bodies
 

@@ -11,11 +11,14 @@
 #include "base/clock.h"
 #include "cli/output.h"
 #include "cli/submit/input.h"
+#include "cli/submit/interrupt.h"
+#include "cli/submit/progress.h"
 #include "task/inbox.h"
 
 #define ANSWER_TIMEOUT_MS 5000
 #define KEYED_TRIES 12 /* one minute without an answer */
 #define TICK_MS 20
+#define INTERRUPTED_WAIT_MS 2000
 
 struct entry {
     natsMsg *msg; /* NULL: free */
@@ -37,7 +40,27 @@ struct lines {
     int size, used;
     int64_t line;
     int64_t accepted, duplicates, busy, refused, unanswered;
+    int64_t left;        /* lines that were busy when the command was interrupted */
+    char last_busy[256]; /* what ingress said, for the progress; "": nothing */
+    struct progress progress;
 };
+
+/* "line 7: …" on stderr. */
+static void complain(struct lines *l, int64_t line, const char *what)
+{
+    progress_clear(&l->progress);
+    say(CLI_FAILED, "line %" PRId64 ": %s", line, what);
+}
+
+static void complain_size(struct lines *l, int64_t line, size_t bytes)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%zu bytes are not allowed; the server takes messages of at most %" PRId64
+             " with their headers (max_payload)",
+             bytes, natsConnection_GetMaxPayload(l->nc));
+    complain(l, line, text);
+}
 
 static void drop(struct lines *l, struct entry *e)
 {
@@ -52,22 +75,22 @@ static void send_entry(struct lines *l, struct entry *e)
     e->waiting = false;
     e->tries++;
     e->due_ms = clock_now_ms() + ANSWER_TIMEOUT_MS;
-    /* A failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends it
-     * again. */
-    natsConnection_PublishMsg(l->nc, e->msg);
+    /* Any other failed publish (reconnecting, buffer full) is an unanswered one: the time-out sends
+     * it again. */
+    if (natsConnection_PublishMsg(l->nc, e->msg) == NATS_MAX_PAYLOAD) {
+        complain_size(l, e->line, (size_t)natsMsg_GetDataLength(e->msg));
+        l->refused++;
+        drop(l, e);
+    }
 }
 
 static bool is_refused(struct lines *l, const char *text, size_t bytes)
 {
     int64_t most = natsConnection_GetMaxPayload(l->nc);
     if (bytes > 0 && *text == '\t') {
-        say(CLI_FAILED, "line %" PRId64 ": the key before the TAB is empty; leave out both",
-            l->line);
+        complain(l, l->line, "the key before the TAB is empty; leave out both");
     } else if (most > 0 && bytes > (size_t)most) {
-        say(CLI_FAILED,
-            "line %" PRId64 ": %zu bytes are not allowed; the server takes messages of at most "
-            "%" PRId64 " (max_payload)",
-            l->line, bytes, most);
+        complain_size(l, l->line, bytes);
     } else {
         return false;
     }
@@ -112,9 +135,10 @@ static void lost(struct lines *l, struct entry *e)
         return;
     }
     l->unanswered++;
-    say(CLI_FAILED, "line %" PRId64 ": no answer%s", e->line,
-        e->keyed ? ""
-                 : "; a task without a key is not offered again, since it could then run twice");
+    complain(l, e->line,
+             e->keyed ? "no answer"
+                      : "no answer; a task without a key is not offered again, since it could then "
+                        "run twice");
     drop(l, e);
 }
 
@@ -149,11 +173,12 @@ static void handle_answer(struct lines *l, struct entry *e, const struct submit_
         break;
     case SUBMIT_BUSY:
         l->busy++;
+        snprintf(l->last_busy, sizeof(l->last_busy), "%s", a->description);
         send_later(e, a->retry_after_ms);
         break;
     case SUBMIT_REFUSED:
         l->refused++;
-        say(CLI_FAILED, "line %" PRId64 ": %s", e->line, a->description);
+        complain(l, e->line, a->description);
         drop(l, e);
         break;
     case SUBMIT_UNANSWERED:
@@ -191,19 +216,41 @@ static void check_due(struct lines *l)
     }
 }
 
+static void sums_text(const struct lines *l, char *buf, size_t cap)
+{
+    snprintf(buf, cap,
+             "accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64
+             " unanswered %" PRId64,
+             l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
+}
+
 static int summary(struct lines *l)
 {
+    progress_clear(&l->progress);
     if (l->flags->json) {
-        output_json(json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "lines", (json_int_t)l->line, "accepted",
-                              (json_int_t)l->accepted, "duplicates", (json_int_t)l->duplicates,
-                              "busy", (json_int_t)l->busy, "refused", (json_int_t)l->refused,
-                              "unanswered", (json_int_t)l->unanswered));
+        output_json(json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "lines", (json_int_t)l->line,
+                              "accepted", (json_int_t)l->accepted, "duplicates",
+                              (json_int_t)l->duplicates, "busy", (json_int_t)l->busy, "refused",
+                              (json_int_t)l->refused, "unanswered", (json_int_t)l->unanswered,
+                              "left", (json_int_t)l->left));
     } else {
-        output_print("accepted %" PRId64 " duplicates %" PRId64 " busy %" PRId64 " refused %" PRId64
-                     " unanswered %" PRId64 "\n",
-                     l->accepted, l->duplicates, l->busy, l->refused, l->unanswered);
+        char sums[160];
+        sums_text(l, sums, sizeof(sums));
+        output_print("%s\n", sums);
     }
-    return l->refused || l->unanswered || l->in.failed ? CLI_FAILED : CLI_OK;
+    return l->refused || l->unanswered || l->left || l->in.failed ? CLI_FAILED : CLI_OK;
+}
+
+static void show_progress(struct lines *l)
+{
+    char sums[160], text[512];
+    if (!progress_is_due(&l->progress))
+        return;
+    sums_text(l, sums, sizeof(sums));
+    snprintf(text, sizeof(text), "%s, %d under way%s%s", sums, l->used,
+             l->last_busy[0] != '\0' ? "; " : "", l->last_busy);
+    l->last_busy[0] = '\0';
+    progress_show(&l->progress, text);
 }
 
 /* Submits the next line, if there is one and room for it. */
@@ -229,24 +276,66 @@ static void take_answers(struct lines *l, int64_t wait_ms)
     }
 }
 
+/* Once around: a line, what was answered, what is due. False: a line could not be made a task. */
+static bool turn(struct lines *l, bool *more, int64_t *checked_ms)
+{
+    bool failed = false;
+    enum input_result got = INPUT_NONE_YET;
+    if (*more && l->used < l->size)
+        got = submit_next(l, &failed);
+    *more = *more && got != INPUT_END;
+    take_answers(l, got != INPUT_LINE && l->used > 0 ? TICK_MS : 0);
+    if (clock_now_ms() - *checked_ms >= TICK_MS) {
+        *checked_ms = clock_now_ms();
+        check_due(l);
+        show_progress(l);
+    }
+    return !failed;
+}
+
+static void drop_waiting(struct lines *l)
+{
+    for (int i = 0; i < l->size; i++) {
+        struct entry *e = &l->entries[i];
+        if (e->msg == NULL || !e->waiting)
+            continue;
+        l->left++;
+        drop(l, e);
+    }
+}
+
+/* Lines that are to be offered again are given up at once, those that were just offered after a
+ * while: whether they were accepted is what the sums should tell. */
+static void give_up(struct lines *l)
+{
+    int64_t until_ms = clock_now_ms() + INTERRUPTED_WAIT_MS;
+    drop_waiting(l);
+    while (l->used > 0 && clock_now_ms() < until_ms) {
+        take_answers(l, TICK_MS);
+        drop_waiting(l);
+    }
+    l->unanswered += l->used;
+}
+
 static int run(struct lines *l)
 {
-    bool more = true, failed = false;
+    bool more = true;
     int64_t checked_ms = clock_now_ms();
-    while (more || l->used > 0) {
-        enum input_result got = INPUT_NONE_YET;
-        if (more && l->used < l->size)
-            got = submit_next(l, &failed);
-        if (failed)
+    progress_begin(&l->progress);
+    interrupt_catch();
+    while ((more || l->used > 0) && interrupt_signal() == 0) {
+        if (!turn(l, &more, &checked_ms))
             return CLI_FAILED;
-        more = more && got != INPUT_END;
-        take_answers(l, got != INPUT_LINE && l->used > 0 ? TICK_MS : 0);
-        if (clock_now_ms() - checked_ms >= TICK_MS) {
-            checked_ms = clock_now_ms();
-            check_due(l);
-        }
     }
-    return summary(l);
+    if (interrupt_signal() == 0)
+        return summary(l);
+    give_up(l);
+    int code = summary(l);
+    say(code,
+        "interrupted at line %" PRId64 ": %" PRId64 " of the lines before were busy and are "
+        "not accepted, nothing is read after it",
+        l->line, l->left);
+    return 128 + interrupt_signal();
 }
 
 static natsStatus subscribe(struct lines *l)

@@ -30,6 +30,13 @@ static void offer_once(natsConnection *nc, natsMsg *msg, struct submit_answer *a
     bool unknown = s == NATS_TIMEOUT || s == NATS_NO_RESPONDERS;
     *a = (struct submit_answer){.outcome = unknown ? SUBMIT_UNANSWERED : SUBMIT_REFUSED,
                                 .nobody = s == NATS_NO_RESPONDERS};
+    if (s == NATS_MAX_PAYLOAD) {
+        snprintf(a->description, sizeof(a->description),
+                 "body: %d bytes are not allowed; the server takes messages of at most %" PRId64
+                 " with their headers (max_payload)",
+                 natsMsg_GetDataLength(msg), natsConnection_GetMaxPayload(nc));
+        return;
+    }
     snprintf(a->description, sizeof(a->description), "%s", ax_err_text(connect_error(s)));
 }
 
