@@ -25,7 +25,8 @@ async def test(ax):
     code, out, err = await ax_lines(ax, b"k1\tone\n\tno key\nk2\t" + b"x" * 3000000 + b"\nk3\tthree\n")
     assert code == 1 and "accepted 2 duplicates 0 busy 0 refused 2 unanswered 0" in out, (code, out, err)
     assert "line 2: the key before the TAB is empty" in err, err
-    assert "line 3: 3000003 bytes are not allowed; the server takes messages of at most 1048576 (max_payload)" in err, err
+    assert "line 3: 3000003 bytes are not allowed; the server takes messages of at most 1048576 " \
+        "with their headers (max_payload)" in err, err
 
     # Without the three: lines of the log, answers and input are nobody's socket.
     p = await asyncio.create_subprocess_shell(f"exec {own('ax')} submit --pool email --lines <&- >&- 2>&-", env=ax.env)
