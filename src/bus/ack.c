@@ -95,28 +95,37 @@ bool ack_parse_subject_of(const char *subject, const char *stream, const char *c
            strcmp(out->consumer, consumer) == 0 && subject_is_plain(subject, strlen(subject));
 }
 
-static int64_t nak_delay_ms(const char *data, size_t bytes)
+static int64_t nak_member_ms(json_t *root)
 {
-    go_text_trim(&data, &bytes);
-    if (bytes == 0) {
+    int64_t ns = -1;
+    if (!go_text_integer(root, "delay", &ns) || !go_text_member(root, "delay")) {
         return -1;
     }
-    if (data[0] != '{') {
+    int64_t ms = ns > 0 ? ns / 1000000 + (ns % 1000000 != 0) : 0;
+    return saturate_clamp(ms, 0, TASK_DELAY_MAX_MS);
+}
+
+static void read_nak(const char *data, size_t bytes, struct ack_payload *out)
+{
+    go_text_trim(&data, &bytes);
+    if (bytes > 0 && data[0] != '{') {
         double ns;
-        if (!go_text_duration(data, bytes, &ns)) {
-            return -1;
+        if (go_text_duration(data, bytes, &ns)) {
+            out->delay_ms = ns > 0 ? saturate_clamp((int64_t)ceil(ns / 1e6), 0, TASK_DELAY_MAX_MS)
+                                   : 0;
         }
-        return ns > 0 ? saturate_clamp((int64_t)ceil(ns / 1e6), 0, TASK_DELAY_MAX_MS) : 0;
+        return;
     }
-    json_t *root = go_text_object(data, bytes);
-    int64_t ns = -1;
-    int64_t ms = -1;
-    if (root && go_text_integer(root, "delay", &ns) && go_text_member(root, "delay")) {
-        ms = ns > 0 ? ns / 1000000 + (ns % 1000000 != 0) : 0;
-        ms = saturate_clamp(ms, 0, TASK_DELAY_MAX_MS);
+    json_t *root = bytes > 0 ? go_text_object(data, bytes) : NULL;
+    if (root == NULL) {
+        return;
+    }
+    out->delay_ms = nak_member_ms(root);
+    out->given_back = json_is_true(json_object_get(root, "given_back"));
+    if (out->given_back && out->delay_ms < 0) {
+        out->delay_ms = 0;
     }
     json_decref(root);
-    return ms;
 }
 
 /* The reason goes into a header, a log line and JSON: one line of valid UTF-8. */
@@ -169,7 +178,7 @@ void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out)
         out->next_bytes = bytes - 4;
     } else if (starts_with(data, bytes, "-NAK")) {
         out->kind = ACK_NAK;
-        out->delay_ms = nak_delay_ms(data + 4, bytes - 4);
+        read_nak(data + 4, bytes - 4, out);
     } else if (equals(data, bytes, "+WPI")) {
         out->kind = ACK_PROGRESS;
     } else if (starts_with(data, bytes, "+TERM")) {

@@ -42,13 +42,15 @@ struct ack_payload {
     /* ACK_NAK: the delay asked for, rounded up, at most TASK_DELAY_MAX_MS; negative ones are 0, as
      * for nats-server; -1: none given */
     int64_t delay_ms;
+    bool given_back;  /* ACK_NAK: the task has not failed, its worker could not run it */
     char reason[256]; /* ACK_TERM: reason, cut, control characters replaced; "" if none */
     /* ACK_NEXT: pull request that follows "+NXT" (borrowed from data), may be "" */
     const char *next;
     size_t next_bytes;
 };
 /* Takes an ack's payload apart as nats-server does ("" and "+ACK" and "+OK" ack; "-NAK[
- * {"delay":ns}]"; "+TERM[ reason]"; "+WPI"; "+NXT[ request]"). Anything else: ACK_UNKNOWN. data may
+ * {"delay":ns}]"; "+TERM[ reason]"; "+WPI"; "+NXT[ request]"). "given_back" beside "delay" is
+ * AX's own; without a delay it asks for none. Anything else: ACK_UNKNOWN. data may
  * be NULL when bytes is 0. */
 void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out);
 
@@ -56,6 +58,8 @@ void ack_parse_payload(const char *data, size_t bytes, struct ack_payload *out);
 #define ACK_TEXT_ACK "+ACK"
 #define ACK_TEXT_NAK "-NAK" /* redelivered at once */
 #define ACK_TEXT_PROGRESS "+WPI"
+/* A nak of what has not failed, which is due at once. */
+#define ACK_TEXT_GIVEN_BACK "-NAK {\"delay\":1000000,\"given_back\":true}"
 /* A nak after which the message is redelivered delay_ms (above 0) later, into buf. Returns buf. */
 #define ACK_NAK_MAX 48
 const char *ack_nak(int64_t delay_ms, char buf[ACK_NAK_MAX]);

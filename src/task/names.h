@@ -50,7 +50,7 @@
 #define HDR_PRIORITY "Ax-Priority"
 #define HDR_ATTEMPT "Ax-Attempt"
 #define HDR_TIMEOUTS "Ax-Timeouts"     /* attempts that ended in silence so far; absent = 0 */
-#define HDR_GIVEN_BACK "Ax-Given-Back" /* attempts that no worker has had; absent = 0 */
+#define HDR_GIVEN_BACK "Ax-Given-Back" /* attempts that no worker has run; absent = 0 */
 #define HDR_MAX_RETRY "Ax-Max-Retry"
 #define HDR_BACKOFF "Ax-Backoff"
 #define HDR_SUBMITTED "Ax-Submitted"

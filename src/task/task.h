@@ -53,7 +53,7 @@ struct task {
     bool ordered;
     uint32_t attempt;    /* 1… */
     uint32_t timeouts;   /* earlier attempts that ended in silence */
-    uint32_t given_back; /* earlier attempts that no worker has had: they are not its failures */
+    uint32_t given_back; /* earlier attempts that no worker has run: they are not its failures */
     int32_t max_retry;   /* retries after the first attempt; -1: not given (the pool's default) */
     int64_t backoff_ms;  /* base; 0: not given (the pool's default) */
     int64_t timeout_ms;  /* limit of a whole attempt; 0: none */

@@ -33,9 +33,10 @@ const char cmd_work_detail[] =
     "While the command runs, its lease is renewed. When the attempt is superseded, the command is "
     "stopped.\n"
     "On SIGTERM or SIGINT: nothing new is started, what runs is finished, what came and did not "
-    "start is given back,\n"
-    "which counts as an attempt. A second signal stops the commands, too. The pool is added when "
-    "it is not there.";
+    "start is given back.\n"
+    "A second signal stops the commands, too, and gives their tasks back. None of that is a "
+    "failure of a task's.\n"
+    "The pool is added when it is not there.";
 
 static natsStatus subscribe_one(struct worker *w, int which, enum mail_kind kind,
                                 const char *subject)

@@ -171,6 +171,7 @@ void job_on_exit(struct job *j, int status)
 {
     j->ended = true;
     j->status = status;
+    j->ended_ms = clock_now_ms();
     /* The rest of what the command wrote. A grandchild that keeps the pipe open is not waited
      * for. */
     job_read(j);
@@ -195,6 +196,17 @@ bool job_is_over(struct job *j)
     job_stop(j);
     /* What SIGKILL does not end at once hangs in the kernel: nothing else ends it either. */
     return j->killed_ms != 0 && clock_now_ms() - j->killed_ms >= KILLED_MS;
+}
+
+bool job_is_stopped_from_outside(const struct job *j)
+{
+    int number = WIFSIGNALED(j->status) ? WTERMSIG(j->status) : WEXITSTATUS(j->status) - 128;
+    return !j->stopped && (number == SIGTERM || number == SIGINT || number == SIGHUP);
+}
+
+int job_start_error(const struct job *j)
+{
+    return atomic_load(&j->slot->error);
 }
 
 void job_free(struct job *j)
@@ -231,6 +243,9 @@ void job_ack(const struct job *j, enum job_verdict verdict, char *buf, size_t ca
         break;
     case JOB_NAK:
         snprintf(buf, cap, ACK_TEXT_NAK);
+        break;
+    case JOB_GIVE_BACK:
+        snprintf(buf, cap, ACK_TEXT_GIVEN_BACK);
         break;
     case JOB_TERM:
         snprintf(buf, cap, "+TERM exit %d%s%s", EXIT_TERM, reason[0] != '\0' ? ": " : "", reason);

@@ -35,15 +35,17 @@ struct job {
     int64_t progress_ms; /* when the next in-progress is due (clock_now_ms) */
     int64_t kill_ms;     /* when SIGKILL follows; 0: it does not */
     int64_t killed_ms;   /* when it was sent; 0: it was not */
+    int64_t ended_ms;    /* when the command ended */
     int64_t started_ms;
     bool revoked; /* superseded: it is not acknowledged */
     bool stopped; /* by us, whatever for */
+    bool told;    /* the worker stops, and had the command stop */
     bool ended;   /* the command has; others of its process group may go on */
     int status;   /* as waitpid gives it */
 };
 
-/* What the end of a command means for its task. */
-enum job_verdict { JOB_ACK, JOB_NAK, JOB_TERM };
+/* What the end of a command means for its task. JOB_GIVE_BACK: nothing, it did not fail. */
+enum job_verdict { JOB_ACK, JOB_NAK, JOB_TERM, JOB_GIVE_BACK };
 
 /* What every job of a worker is started with. All of it is borrowed. */
 struct job_setup {
@@ -72,6 +74,11 @@ void job_on_exit(struct job *j, int status);
  * has ended well by itself: that may leave something running. To be asked again while it is false.
  */
 bool job_is_over(struct job *j);
+/* A signal that stops services ended the command, or its shell says so (128 + signal), and we did
+ * not send it: whoever stops all processes of a service may tell us a moment later. */
+bool job_is_stopped_from_outside(const struct job *j);
+/* errno of what kept it from becoming the command; 0: nothing did. */
+int job_start_error(const struct job *j);
 /* Exit code 0: ack; 65: term; everything else: nak. */
 enum job_verdict job_verdict(int status);
 /* The acknowledgement to send, in buf; that of a term ends with the reason. */

@@ -9,38 +9,57 @@
 #include "base/log.h"
 #include "bus/ack.h"
 
-/* The delay of a nak that gives a task back: without one the pool's backoff would apply, and
- * another worker would get the task later. */
-#define GIVE_BACK_MS 1
+/* How long after a command that was stopped from outside a stop of ours may follow. */
+#define STOP_FOLLOWS_MS 1000
 
 void worker_renew(struct worker *w, natsMsg *msg)
 {
     natsConnection_PublishString(w->nc, natsMsg_GetReply(msg), ACK_TEXT_PROGRESS);
 }
 
-void worker_start(struct worker *w, natsMsg *msg)
+void worker_give_back(struct worker *w, natsMsg *msg)
 {
-    struct job *j = NULL;
-    if (job_start(&j, msg, &w->setup) != JOB_STARTED) {
-        log_warn("command could not be started", "subject=%s errno=%d", natsMsg_GetSubject(msg),
-                 errno);
-        if (natsMsg_GetReply(msg) != NULL)
-            acks_send(&w->acks, natsMsg_GetReply(msg), ACK_TEXT_NAK);
-        natsMsg_Destroy(msg);
-        return;
-    }
+    acks_send(&w->acks, natsMsg_GetReply(msg), ACK_TEXT_GIVEN_BACK);
+    w->tally.given_back++;
+}
+
+/* Nothing that dispatch has handed off: whatever it is, it is not tried here again and again. */
+static void refuse(struct worker *w, natsMsg *msg)
+{
+    log_warn("message is no task, not started", "subject=%s", natsMsg_GetSubject(msg));
+    if (natsMsg_GetReply(msg) != NULL)
+        acks_send(&w->acks, natsMsg_GetReply(msg), "+TERM no task");
+}
+
+/* msg is taken. */
+static void on_started(struct worker *w, struct job *j)
+{
     j->started_ms = clock_now_ms();
     j->progress_ms = j->started_ms + w->progress_ms;
+    starts_ok(&w->starts, false);
     DL_PREPEND(w->jobs, j);
     w->running++;
     log_debug("task started", "task=%s fence=%" PRIu64, j->id, j->fence);
 }
 
-void worker_give_back(struct worker *w, natsMsg *msg)
+void worker_start(struct worker *w, natsMsg *msg)
 {
-    char nak[ACK_NAK_MAX];
-    acks_send(&w->acks, natsMsg_GetReply(msg), ack_nak(GIVE_BACK_MS, nak));
-    w->tally.given_back++;
+    struct job *j = NULL;
+    enum job_start how = JOB_NOT_STARTED;
+    if (!starts_wait(&w->starts)) {
+        how = job_start(&j, msg, &w->setup);
+        if (how == JOB_NOT_STARTED)
+            starts_failed(&w->starts, errno, false);
+    }
+    if (how == JOB_STARTED) {
+        on_started(w, j);
+        return;
+    }
+    if (how == JOB_NO_TASK)
+        refuse(w, msg);
+    else
+        worker_give_back(w, msg);
+    natsMsg_Destroy(msg);
 }
 
 void worker_clear_backlog(struct worker *w, bool give_back)
@@ -62,6 +81,14 @@ void worker_revoke(struct job *j)
     job_stop(j);
 }
 
+void worker_tell(struct job *j)
+{
+    if (j->ended || j->revoked)
+        return;
+    j->told = true;
+    job_stop(j);
+}
+
 static void count(struct worker_tally *t, enum job_verdict verdict)
 {
     switch (verdict) {
@@ -74,34 +101,63 @@ static void count(struct worker_tally *t, enum job_verdict verdict)
     case JOB_TERM:
         t->terminated++;
         break;
+    case JOB_GIVE_BACK:
+        t->given_back++;
+        break;
     }
 }
 
-static void log_end(const struct job *j, enum job_verdict verdict, int status)
+static void log_end(const struct job *j, enum job_verdict verdict)
 {
-    if (verdict == JOB_ACK) {
+    int start_error = job_start_error(j);
+    if (verdict == JOB_ACK)
         log_debug("task done", "task=%s", j->id);
-    } else if (WIFSIGNALED(status)) {
-        log_info("command killed", "task=%s signal=%d ack=nak", j->id, WTERMSIG(status));
-    } else {
-        log_info("command failed", "task=%s exit=%d ack=%s", j->id, WEXITSTATUS(status),
+    else if (start_error != 0)
+        log_debug("command not started, task given back", "task=%s errno=%d", j->id, start_error);
+    else if (verdict == JOB_GIVE_BACK)
+        log_info("command stopped, task given back", "task=%s", j->id);
+    else if (WIFSIGNALED(j->status))
+        log_info("command killed", "task=%s signal=%d ack=nak", j->id, WTERMSIG(j->status));
+    else {
+        log_info("command failed", "task=%s exit=%d ack=%s", j->id, WEXITSTATUS(j->status),
                  verdict == JOB_TERM ? "term" : "nak");
     }
 }
 
-static void finish(struct worker *w, struct job *j, int status)
+/* A failure counts only where it is the task's. */
+static enum job_verdict judge(struct worker *w, const struct job *j)
+{
+    enum job_verdict verdict = job_verdict(j->status);
+    int start_error = job_start_error(j);
+    if (start_error != 0)
+        starts_failed(&w->starts, start_error, true);
+    else
+        starts_ok(&w->starts, true);
+    bool stop = j->told || (w->stopping && job_is_stopped_from_outside(j));
+    return start_error != 0 || (verdict == JOB_NAK && stop) ? JOB_GIVE_BACK : verdict;
+}
+
+static void finish(struct worker *w, struct job *j)
 {
     char payload[ACKS_PAYLOAD_MAX];
-    enum job_verdict verdict = job_verdict(status);
+    enum job_verdict verdict = judge(w, j);
     if (j->revoked) {
         log_info("superseded attempt ended, no ack", "task=%s fence=%" PRIu64, j->id, j->fence);
         return;
     }
     job_ack(j, verdict, payload, sizeof(payload));
     acks_send(&w->acks, natsMsg_GetReply(j->msg), payload);
-    reports_ended(&w->reports, verdict == JOB_ACK, clock_now_ms() - j->started_ms);
+    if (verdict != JOB_GIVE_BACK)
+        reports_ended(&w->reports, verdict == JOB_ACK, clock_now_ms() - j->started_ms);
     count(&w->tally, verdict);
-    log_end(j, verdict, status);
+    log_end(j, verdict);
+}
+
+/* What was stopped from outside is judged when it is known whether we are to stop, too. */
+static bool is_judged_later(const struct worker *w, const struct job *j)
+{
+    return !w->stopping && !j->revoked && job_is_stopped_from_outside(j) &&
+           clock_now_ms() - j->ended_ms < STOP_FOLLOWS_MS;
 }
 
 /* Every child that has ended: commands, the guard, and what commands left behind, whose parent we
@@ -126,11 +182,11 @@ void worker_reap(struct worker *w)
     struct job *j, *next;
     collect(w);
     DL_FOREACH_SAFE(w->jobs, j, next) {
-        if (!job_is_over(j))
+        if (!job_is_over(j) || is_judged_later(w, j))
             continue;
         DL_DELETE(w->jobs, j);
         w->running--;
-        finish(w, j, j->status);
+        finish(w, j);
         job_free(j);
     }
 }

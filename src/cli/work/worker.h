@@ -13,6 +13,7 @@
 #include "cli/work/mailbox.h"
 #include "cli/work/pulls.h"
 #include "cli/work/reports.h"
+#include "cli/work/starts.h"
 #include "task/inbox.h"
 
 enum {
@@ -47,23 +48,27 @@ struct worker {
     struct pulls pulls;
     struct acks acks;
     struct reports reports;
+    struct starts starts;
     struct worker_watch watch;
     struct worker_tally tally;
     struct job *jobs; /* those that run */
     int running;
     /* Tasks that arrived without a free slot: their leases are renewed, and they start next. */
     struct mail *backlog;
+    int64_t backlog_ms;  /* when the leases of the backlog are renewed next */
     int64_t progress_ms; /* how often a lease is renewed */
     int64_t stop_by_ms;  /* stopping: until then confirmations of acks are waited for */
     bool stopping;
 };
 
-/* Starts a command for the task; msg is taken. One that cannot be started is nak'ed. */
+/* Starts a command for the task; msg is taken. While none can be started it is given back. */
 void worker_start(struct worker *w, natsMsg *msg);
-/* Gives a task that was not started back, for another worker. msg: borrowed. */
+/* Gives a task back that was not run, for another worker: no failure of its. msg: borrowed. */
 void worker_give_back(struct worker *w, natsMsg *msg);
 /* Renews the lease of a task that has not ended. msg: borrowed. */
 void worker_renew(struct worker *w, natsMsg *msg);
+/* The worker stops, and the command has to, too. */
+void worker_tell(struct job *j);
 /* The attempt is superseded: its command is stopped, and nothing is acknowledged. */
 void worker_revoke(struct job *j);
 /* Acknowledges the commands that have ended, and forgets them. */

@@ -31,7 +31,7 @@ static void stop_commands(struct worker *w)
     log_warn("second signal: stopping the commands", "running=%d", w->running);
     struct job *j;
     DL_FOREACH(w->jobs, j)
-        job_stop(j);
+        worker_tell(j);
 }
 
 static void begin_stop(struct worker *w)
@@ -70,10 +70,20 @@ static void check_job(struct worker *w, struct job *j, int64_t now_ms)
     if (j->revoked || j->progress_ms > now_ms)
         return;
     worker_renew(w, j->msg);
+    j->progress_ms = now_ms + w->progress_ms;
+}
+
+static void renew_backlog(struct worker *w, int64_t now_ms)
+{
+    int64_t latest_ms = now_ms + w->progress_ms;
+    if (w->backlog == NULL || w->backlog_ms > latest_ms)
+        w->backlog_ms = latest_ms;
+    if (w->backlog_ms > now_ms)
+        return;
     struct mail *m;
     DL_FOREACH(w->backlog, m)
         worker_renew(w, m->msg);
-    j->progress_ms = now_ms + w->progress_ms;
+    w->backlog_ms = latest_ms;
 }
 
 static void start_backlog(struct worker *w)
@@ -87,6 +97,11 @@ static void start_backlog(struct worker *w)
     }
 }
 
+static int room(const struct worker *w)
+{
+    return starts_room(&w->starts, w->concurrency - w->running);
+}
+
 static void check_timers(struct worker *w)
 {
     int64_t now_ms = clock_now_ms();
@@ -94,6 +109,7 @@ static void check_timers(struct worker *w)
     guard_ensure(&w->guard); /* not now: then before the next command */
     DL_FOREACH(w->jobs, j)
         check_job(w, j, now_ms);
+    renew_backlog(w, now_ms);
     if (acks_due_ms(&w->acks) <= now_ms)
         acks_repeat(&w->acks, false);
     if (w->stopping)
@@ -104,8 +120,7 @@ static void check_timers(struct worker *w)
         w->watch.due_ms = now_ms;
     if (w->watch.due_ms <= now_ms)
         worker_mail_ask_info(w);
-    pulls_want(&w->pulls, w->backlog != NULL ? 0 : w->concurrency - w->running,
-               (w->concurrency + 3) / 4);
+    pulls_want(&w->pulls, w->backlog != NULL ? 0 : room(w), (w->concurrency + 3) / 4);
 }
 
 static int64_t sooner(int64_t a_ms, int64_t b_ms)
@@ -119,7 +134,9 @@ static int wait_ms(const struct worker *w)
     if (!w->stopping) {
         due_ms = sooner(due_ms, w->watch.due_ms);
         due_ms = sooner(due_ms, reports_due_ms(&w->reports));
-        if (w->pulls.asked == 0 && w->running < w->concurrency)
+        due_ms = sooner(due_ms, starts_due_ms(&w->starts));
+        due_ms = w->backlog != NULL ? sooner(due_ms, w->backlog_ms) : due_ms;
+        if (w->pulls.asked == 0 && room(w) > 0)
             due_ms = sooner(due_ms, w->pulls.not_before_ms);
     }
     const struct job *j;

@@ -18,9 +18,8 @@
 /* A pending ack helps whoever takes the pool over: that begins when the lease has expired, and in a
  * cluster a stream may be without a leader for some seconds more. */
 #define TAKEOVER_NS 60000000000LL
-#define DOUBT_NS                                                                    \
-    60000000000LL /* from the last refused ack: hand-offs are read as they are made \
-                   */
+/* From the last refused ack: hand-offs are read as they are made. */
+#define DOUBT_NS 60000000000LL
 #define DOUBT_EVERY_NS 1000000000LL /* AX_WORK is read at most so often for one attempt */
 
 /* ---- which acks are believed ---- */
@@ -276,12 +275,17 @@ static void receive(struct attempt *a, const struct heard_ack *heard)
         return;
     if (ack->kind == ACK_ACK || ack->kind == ACK_NEXT)
         a->hand_off.time.stored_ns = heard->stored_ns; /* it is over: should it be adopted again */
-    if (a->state == ATTEMPT_RUNNING) {
+    /* What its worker could not run tells nothing of the task, nor of how long it takes. */
+    if (a->state == ATTEMPT_RUNNING && !ack->given_back) {
         pool_stats_observe_ack(a, ack->kind);
         adapt_observe_ack(&a->pool->adapt, ack->kind, a->hand_off.at_ns,
                           loop_now_ns(a->pool->dispatch->loop));
     }
-    if (ack->kind == ACK_NAK) {
+    if (ack->kind == ACK_NAK && ack->given_back) {
+        news.end = END_GIVEN_BACK;
+        news.delay_ms = ack->delay_ms;
+        news.count = a->pool->count.given_back;
+    } else if (ack->kind == ACK_NAK) {
         news.end = END_FAILED;
         news.dead = DEAD_FAILED;
         news.reason = "nak";

@@ -32,7 +32,7 @@ struct queue;
 struct record;
 struct stream_info;
 
-/* END_GIVEN_BACK: no worker has had it, and another attempt follows. */
+/* END_GIVEN_BACK: no worker has had it, or could run it, and another attempt follows. */
 enum attempt_end { END_DONE, END_FAILED, END_TIMED_OUT, END_GIVEN_BACK, END_BURIED, END_CANCELLED };
 
 /* The queue message's lease: its pending state at the server. attempt.c. */

@@ -26,7 +26,9 @@ static void add_metrics(struct pool *p)
     COUNTER(timeouts, "ax_timeouts_total", "Attempts that ended without an ack.");
     COUNTER(overran, "ax_overran_total",
             "Attempts ended because they ran longer than their Ax-Timeout.");
-    COUNTER(naks, "ax_naks_total", "Attempts the worker gave back.");
+    COUNTER(naks, "ax_naks_total", "Attempts that failed: the worker nak'ed them.");
+    COUNTER(given_back, "ax_given_back_total",
+            "Attempts that a worker gave back because it could not run them.");
     COUNTER(
         taken_back, "ax_taken_back_total",
         "Attempts taken back because no worker fetched them: expired, paused, or for too long.");

@@ -65,7 +65,7 @@ struct pool_flow {
 
 struct pool_counters {
     struct metric *handed, *done, *retried, *timeouts, *overran, *naks, *duplicates;
-    struct metric *taken_back, *removed, *unheard, *too_large, *pulls_hasty;
+    struct metric *taken_back, *given_back, *removed, *unheard, *too_large, *pulls_hasty;
     struct metric *superseded_acks, *acks_refused, *leases_expired, *leases_lost;
     struct metric *inflight, *led, *paused, *groups; /* gauges */
     struct metric *queue_seconds, *run_seconds;

@@ -161,6 +161,31 @@ static void nak_with_delay(void **state)
     }
 }
 
+static void nak_that_gives_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data;
+        int64_t ms;
+        bool given_back;
+    } cases[] = {{ACK_TEXT_GIVEN_BACK, 1, true},
+                 {"-NAK {\"given_back\":true}", 0, true},
+                 {"-NAK {\"given_back\":true,\"delay\":5000000000}", 5000, true},
+                 {"-NAK {\"given_back\":false}", -1, false},
+                 {"-NAK {\"given_back\":1}", -1, false},
+                 {"-NAK {\"given_back\":\"true\"}", -1, false},
+                 {"-NAK {\"given_back\":true", -1, false},
+                 {"-NAK given_back", -1, false},
+                 {"-NAK", -1, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ack_payload a = parse(cases[i].data);
+        assert_int_equal(a.kind, ACK_NAK);
+        if (a.delay_ms != cases[i].ms || a.given_back != cases[i].given_back) {
+            fail_msg("\"%s\": %lld ms, %d", cases[i].data, (long long)a.delay_ms, a.given_back);
+        }
+    }
+}
+
 static void term_with_reason(void **state)
 {
     (void)state;
@@ -316,6 +341,7 @@ int main(void)
         cmocka_unit_test(other_subjects_are_no_acks),
         cmocka_unit_test(kinds_of_payload),
         cmocka_unit_test(nak_with_delay),
+        cmocka_unit_test(nak_that_gives_back),
         cmocka_unit_test(term_with_reason),
         cmocka_unit_test(next_carries_a_pull_request),
         cmocka_unit_test(pull_requests),
