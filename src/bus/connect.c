@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +19,23 @@
 #include "base/secret.h"
 #include "base/text/duration.h"
 #include "base/text/url.h"
+#include "bus/connection/recover.h"
 #include "bus/wire.h"
 #include "task/inbox.h"
 
 #define CONNECT_WAIT_NS 10000000000LL
 #define DEFAULT_SERVER "nats://127.0.0.1:4222"
 #define SERVERS_MAX 32
+#define TRY_MS 2000
 #define URL_TEXT_MAX 256 /* of a line or an error */
 
-/* A token in a file, which nats.c asks for each time that it connects. One for the process, as is
- * its connection. */
+/* A token in a file, which nats.c asks for each time that it connects, on the thread that does. One
+ * for the process. */
 static struct {
+    pthread_mutex_t lock;
     const char *path;
     char text[SECRET_MAX_BYTES + 1]; /* as last read: what counts while the file cannot be read */
-} token;
+} token = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 ax_err connect_error(natsStatus s)
 {
@@ -150,9 +154,30 @@ static ax_err read_server_version(natsConnection *nc, char buf[32])
     return err;
 }
 
+/* What the callbacks of a connection get. */
+struct connection {
+    const struct wire_events *events;
+    struct recover *recover; /* NULL: a command's, which ends when its connection does */
+    struct connection *next; /* in the list of all: callbacks may come late */
+};
+static struct connection *connections;
+
+static struct connection *connection_new(const struct options *o, const char *name,
+                                         const struct wire_events *events)
+{
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return NULL;
+    c->events = events;
+    c->recover = events != NULL ? recover_new(connect_try, o, name) : NULL;
+    c->next = connections;
+    connections = c;
+    return events != NULL && c->recover == NULL ? NULL : c;
+}
+
 static void on_disconnected(natsConnection *nc, void *closure)
 {
-    const struct wire_events *e = closure;
+    const struct wire_events *e = ((struct connection *)closure)->events;
     if (natsConnection_IsClosed(nc)) {
         /* nats.c also calls this, on a thread of its own, after the connection was closed: its
          * listener may not exist any more. */
@@ -165,10 +190,11 @@ static void on_disconnected(natsConnection *nc, void *closure)
 
 static void on_reconnected(natsConnection *nc, void *closure)
 {
-    const struct wire_events *e = closure;
+    const struct wire_events *e = ((struct connection *)closure)->events;
     char url[512] = "", shown[URL_TEXT_MAX];
     natsConnection_GetConnectedUrl(nc, url, sizeof(url));
     log_info("reconnected to NATS", "url=%s", url_redact(url, shown, sizeof(shown)));
+    recover_on_reconnected(((struct connection *)closure)->recover);
     if (e != NULL && e->reconnected != NULL)
         e->reconnected(e->arg);
 }
@@ -177,7 +203,7 @@ static void on_error(natsConnection *nc, natsSubscription *sub, natsStatus s, vo
 {
     (void)nc;
     (void)sub;
-    (void)closure;
+    recover_on_error(((struct connection *)closure)->recover, s);
     char buf[128];
     log_warn("nats client error", "error=%s", log_quote(natsStatus_GetText(s), buf, sizeof(buf)));
 }
@@ -201,14 +227,27 @@ static natsStatus set_servers(natsOptions *opts, const char *list)
 static const char *on_token_wanted(void *closure)
 {
     (void)closure;
+    static _Thread_local char given[SECRET_MAX_BYTES + 1];
     struct problem p;
-    char fresh[SECRET_MAX_BYTES + 1], quoted[300];
-    if (secret_read(token.path, fresh, &p) == AX_OK)
-        strcpy(token.text, fresh);
+    char quoted[300];
+    pthread_mutex_lock(&token.lock);
+    if (secret_read(token.path, given, &p) == AX_OK)
+        strcpy(token.text, given);
     else
         log_warn("token not read again", "error=%s", log_quote(p.text, quoted, sizeof(quoted)));
-    explicit_bzero(fresh, sizeof(fresh));
-    return token.text;
+    strcpy(given, token.text);
+    pthread_mutex_unlock(&token.lock);
+    return given;
+}
+
+static bool keep_token(const char *path, const char *text)
+{
+    pthread_mutex_lock(&token.lock);
+    if (token.path == NULL)
+        token.path = secret_keep(path);
+    strcpy(token.text, text);
+    pthread_mutex_unlock(&token.lock);
+    return token.path != NULL;
 }
 
 /* nats.c takes a password once, so another one in the file counts from the next start. */
@@ -221,8 +260,7 @@ static ax_err set_password_file(natsOptions *opts, const struct options *o, stru
         return err;
     if (o->user != NULL) {
         s = natsOptions_SetUserInfo(opts, o->user, text);
-    } else if ((token.path = secret_keep(o->password_file)) != NULL) {
-        strcpy(token.text, text);
+    } else if (keep_token(o->password_file, text)) {
         s = natsOptions_SetTokenHandler(opts, on_token_wanted, NULL);
     }
     explicit_bzero(text, sizeof(text));
@@ -249,11 +287,11 @@ static natsStatus set_security(natsOptions *opts, const struct options *o)
     return s;
 }
 
+/* c NULL: a connection that is only to be tried. */
 static natsStatus set_options(natsOptions *opts, const struct options *o,
                               const struct connect_loop *loop, const char *name,
-                              const struct wire_events *events)
+                              struct connection *c)
 {
-    void *closure = (void *)events;
     natsStatus s = set_servers(opts, o->server != NULL ? o->server : DEFAULT_SERVER);
 #define TRY(call)     \
     if (s == NATS_OK) \
@@ -268,9 +306,13 @@ static natsStatus set_options(natsOptions *opts, const struct options *o,
     TRY(natsOptions_SetReconnectJitter(opts, 100, 100));
     TRY(natsOptions_SetPingInterval(opts, 10000));
     TRY(natsOptions_SetMaxPingsOut(opts, 3));
-    TRY(natsOptions_SetErrorHandler(opts, on_error, NULL));
-    TRY(natsOptions_SetDisconnectedCB(opts, on_disconnected, closure));
-    TRY(natsOptions_SetReconnectedCB(opts, on_reconnected, closure));
+    if (c != NULL) {
+        TRY(natsOptions_SetErrorHandler(opts, on_error, c));
+        TRY(natsOptions_SetDisconnectedCB(opts, on_disconnected, c));
+        TRY(natsOptions_SetReconnectedCB(opts, on_reconnected, c));
+    }
+    if (c != NULL && c->recover != NULL)
+        TRY(recover_install(c->recover, opts));
     if (loop != NULL) {
         /* in event-loop mode: asks the loop to write at once */
         TRY(natsOptions_SetSendAsap(opts, true));
@@ -295,8 +337,8 @@ static ax_err refused(natsStatus s, const char *server, struct problem *p)
 }
 
 static ax_err make_options(natsOptions **opts, const struct options *o,
-                           const struct connect_loop *loop, const char *name,
-                           const struct wire_events *events, const char *server, struct problem *p)
+                           const struct connect_loop *loop, const char *name, struct connection *c,
+                           const char *server, struct problem *p)
 {
     char more[URL_TEXT_MAX];
     natsStatus s = natsOptions_Create(opts);
@@ -306,7 +348,7 @@ static ax_err make_options(natsOptions **opts, const struct options *o,
             return err;
     }
     if (s == NATS_OK)
-        s = set_options(*opts, o, loop, name, events);
+        s = set_options(*opts, o, loop, name, c);
     if (s == NATS_OK)
         return AX_OK;
     const char *last = nats_GetLastError(NULL);
@@ -364,6 +406,23 @@ static natsStatus connect_patiently(natsConnection **nc, natsOptions *opts, int6
     }
 }
 
+ax_err connect_try(const struct options *o, const char *name, struct problem *p)
+{
+    natsOptions *opts = NULL;
+    natsConnection *nc = NULL;
+    char server[URL_TEXT_MAX];
+    url_redact(o->server != NULL ? o->server : DEFAULT_SERVER, server, sizeof(server));
+    ax_err err = check_files(o, p);
+    if (err == AX_OK)
+        err = make_options(&opts, o, NULL, name, NULL, server, p);
+    natsStatus s = NATS_OK;
+    if (err == AX_OK && (s = natsOptions_SetTimeout(opts, TRY_MS)) == NATS_OK)
+        s = natsConnection_Connect(&nc, opts);
+    natsOptions_Destroy(opts);
+    natsConnection_Destroy(nc);
+    return err == AX_OK && s != NATS_OK ? refused(s, server, p) : err;
+}
+
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p)
 {
@@ -374,9 +433,12 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
     url_redact(o->server != NULL ? o->server : DEFAULT_SERVER, server, sizeof(server));
     nats_Open(-1);
     inbox_use_prefix(o->inbox_prefix);
+    struct connection *c = connection_new(o, name, events);
+    if (c == NULL)
+        return problem_set(p, AX_E_NOMEM, "cannot connect: %s", ax_err_text(AX_E_NOMEM));
     ax_err err = check_files(o, p);
     if (err == AX_OK)
-        err = make_options(&opts, o, loop, name, events, server, p);
+        err = make_options(&opts, o, loop, name, c, server, p);
     if (err != AX_OK) {
         natsOptions_Destroy(opts);
         return err;
@@ -390,6 +452,7 @@ ax_err connect_open(natsConnection **out, const struct options *o, const struct 
     char version[32];
     err = read_server_version(nc, version);
     if (err == AX_OK && !connect_version_at_least(version, AX_MIN_SERVER)) {
+        recover_end();
         natsConnection_Destroy(nc);
         return problem_set(p, AX_E_VERSION, "nats-server %s at %s is too old: AX needs %s or newer",
                            version, server, AX_MIN_SERVER);

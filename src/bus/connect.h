@@ -19,16 +19,20 @@ struct connect_loop {
     natsEvLoop_Detach detach;
 };
 
-/* Connects, waiting up to 10 s for a server, and reconnects for ever from then on. loop NULL: a
- * plain client, as commands are: nats.c reads and flushes on threads of its own. name: shown in
- * `nats server report connections`. events (may be NULL): borrowed until the connection is closed.
- * From now on inboxes begin with the prefix that o names (task/inbox.h). A token in a file is read
- * again whenever it connects anew, a password only here.
- * AX_E_VERSION: the server is older than AX_MIN_SERVER. AX_E_DISCONNECTED, AX_E_AUTH. p says which
- * URL, without its secrets, and why. AX_E_INVALID, AX_E_IO: p says what is wrong with the file of
- * the password. */
+/* Connects, waiting up to 10 s for a server, and reconnects for ever from then on; with events,
+ * also after the server refused it for a while, or ends the process (bus/connection/recover.h).
+ * loop NULL: a plain client, as commands are: nats.c reads and flushes on threads of its own. name:
+ * shown in `nats server report connections`. events (may be NULL): borrowed until the connection is
+ * closed. From now on inboxes begin with the prefix that o names (task/inbox.h). A token in a file
+ * is read again whenever it connects anew, a password only here. AX_E_VERSION: the server is older
+ * than AX_MIN_SERVER. AX_E_DISCONNECTED, AX_E_AUTH. p says which URL, without its secrets, and why.
+ * AX_E_INVALID, AX_E_IO: p says what is wrong with the file of the password. */
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p);
+
+/* Opens a connection as connect_open does, once and without events, and closes it. Within 2 s a
+ * server. Any thread; errors as there. */
+ax_err connect_try(const struct options *o, const char *name, struct problem *p);
 
 /* True when version a ("2.14.3") is at least b. Pre-releases ("2.15.0-RC.1") count as older than
  * their release. */

@@ -11,6 +11,7 @@
 
 #include "base/saturate.h"
 #include "bus/connect.h"
+#include "bus/connection/recover.h"
 
 #define MUCH_BYTES (128 << 10)
 #define RETIRE_MS 10000
@@ -276,6 +277,7 @@ ax_err wire_open(struct wire **out, const struct options *o, struct loop *l, con
 
 void wire_close(struct wire *w)
 {
+    recover_end();
     natsConnection_Close(w->nc);
 }
 

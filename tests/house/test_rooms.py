@@ -13,6 +13,7 @@ TOP = ["ingress", "dispatch", "cli"]
 ALLOWED = {
     "base": {"base/text"},
     "task/peer": {"task"},
+    "bus": {"bus/connection"},
     "bus/provision": {"bus"},
     "ingress": {"ingress/submit", "ingress/feed", "ingress/queue", "ingress/door"},
     "ingress/submit": {"ingress", "ingress/queue", "ingress/door"},

@@ -8,7 +8,7 @@ import re
 from source import ROOT, Source, finish, self_check, sources
 
 # The files that a simulated wire takes the place of; everything above them stays the same objects.
-WIRE = set(re.findall(r"/(src/bus/\w+\.c)", re.search(
+WIRE = set(re.findall(r"/(src/bus/[\w/]+\.c)", re.search(
     r"set\(WIRE_SOURCES(.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.S).group(1)))
 
 # Of nats.c, elsewhere: what only builds or reads a message, and texts. A command of ax lives for one

@@ -72,15 +72,32 @@ class Identity:
             f.write(data)
         return openssl("pkeyutl", "-sign", "-rawin", "-inkey", self.pem, "-in", path)
 
-    def sign(self, subject, **nats):
-        """A JWT about another identity (or this one)."""
+    def sign(self, subject, expires=None, **nats):
+        """A JWT about another identity (or this one); expires: seconds from now."""
         def part(value):
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
             return base64.urlsafe_b64encode(data).decode().rstrip("=")
         claims = {"jti": subject.public, "iat": int(time.time()), "iss": self.public, "name": subject.name,
                   "sub": subject.public, "nats": {**nats, "type": subject.kind, "version": 2}}
+        if expires is not None:
+            claims["exp"] = int(time.time() + expires)
         text = part({"typ": "JWT", "alg": "ed25519-nkey"}) + "." + part(claims)
         return text + "." + part(self.signature(text.encode()))
+
+
+signers = {}  # of credentials files: (account, user)
+
+
+def write_creds(path, expires=None):
+    """The credentials file of jwt_server, written anew; expires: seconds from now. The JWT in it."""
+    account, user = signers[path]
+    jwt = account.sign(user, expires, subs=-1, data=-1, payload=-1)
+    with open(path + ".new", "w") as f:
+        f.write(f"-----BEGIN NATS USER JWT-----\n{jwt}\n"
+                f"------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n{user.seed}\n"
+                "------END USER NKEY SEED------\n")
+    os.rename(path + ".new", path)
+    return jwt
 
 
 def jwt_server(directory):
@@ -89,11 +106,9 @@ def jwt_server(directory):
         ("operator", "op"), ("account", "ax"), ("account", "sys"), ("user", "everything")))
     limits = {k: -1 for k in ("subs", "data", "payload", "imports", "exports", "conn", "leaf", "mem_storage",
                               "disk_storage", "streams", "consumer")} | {"wildcards": True}
-    creds, jwt = os.path.join(directory, "user.creds"), account.sign(user, subs=-1, data=-1, payload=-1)
-    with open(creds, "w") as f:
-        f.write(f"-----BEGIN NATS USER JWT-----\n{jwt}\n"
-                f"------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n{user.seed}\n"
-                "------END USER NKEY SEED------\n")
+    creds = os.path.join(directory, "user.creds")
+    signers[creds] = account, user
+    jwt = write_creds(creds)
     without = {**limits, "mem_storage": 0, "disk_storage": 0}
     return (f"operator: {operator.sign(operator)}\nsystem_account: {system.public}\nresolver: MEMORY\n"
             f"resolver_preload {{\n {account.public}: {operator.sign(account, limits=limits)}\n"

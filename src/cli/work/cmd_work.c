@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "bus/connect.h"
+#include "bus/connection/recover.h"
 #include "bus/provision/provision.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -141,6 +142,7 @@ static int connect_and_work(struct cli *c, struct worker *w, int signals)
         return say(CLI_FAILED, "%s", p.text);
     int code = work(w, signals);
     acks_free(&w->acks);
+    recover_end();
     natsConnection_Close(w->nc);
     for (int i = 0; i < WORKER_SUBS; i++)
         natsSubscription_Destroy(w->subs.list[i]); /* nothing is delivered any more */
