@@ -10,7 +10,7 @@
 #include "cli/lookup.h"
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/streams/find.h"
+#include "cli/streams/find_key.h"
 
 #define CANCEL_WAIT_MS 15000
 
@@ -69,7 +69,7 @@ static int cancel(natsConnection *nc, void *arg)
     if (find_key_or_id(nc, l->pool, l->text, &f, &p) != AX_OK)
         return say_problem(&p);
     if (f.state == TASK_UNKNOWN)
-        return lookup_unknown(l);
+        return lookup_unknown(nc, l);
     json_t *answer = ask(nc, &f);
     return answer != NULL ? report(l, &f, answer) : CLI_FAILED;
 }

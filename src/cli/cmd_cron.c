@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/streams/pool_names.h"
 #include "cli/streams/stored.h"
 #include "cli/streams/stored_each.h"
 #include "cli/table.h"
@@ -112,27 +113,49 @@ static int list(natsConnection *nc, const struct cron *c)
 
 /* ---- one schedule */
 
-/* text: a key of the pool, or an id. AX_E_NOT_FOUND: p says so. */
+/* The last message on subject, if it is a schedule. */
+static ax_err read_schedule(natsConnection *nc, const char *subject, struct stored *out,
+                            struct problem *p)
+{
+    ax_err err = stored_last(nc, STREAM_LATER, subject, out, p);
+    if (err != AX_OK || stored_header(out->msg, HDR_CRON) != NULL)
+        return err;
+    stored_clear(out);
+    return AX_E_NOT_FOUND;
+}
+
+static ax_err find_by_key(natsConnection *nc, const char *pool, const char *key, struct stored *out,
+                          struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
+    name_task_id(pool, key, strlen(key), id);
+    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", pool, id);
+    return read_schedule(nc, subject, out, p);
+}
+
+static ax_err find_by_id(natsConnection *nc, const char *pool, const char *id, struct stored *out,
+                         struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    if (!name_is_task_id(id))
+        return AX_E_NOT_FOUND;
+    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", pool != NULL ? pool : "*", id);
+    return read_schedule(nc, subject, out, p);
+}
+
+/* text: a key of the pool (of none: of the default pool, or of the one other pool that has it), or
+ * an id. AX_E_NOT_FOUND, AX_E_INVALID: p says why. */
 static ax_err find_schedule(natsConnection *nc, const struct cron *c, const char *text,
                             struct stored *out, struct problem *p)
 {
-    const char *pool = c->pool != NULL ? c->pool : DEFAULT_POOL;
-    char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
-    name_task_id(pool, text, strlen(text), id);
-    snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", pool, id);
-    ax_err err = stored_last(nc, STREAM_LATER, subject, out, p);
-    if (err == AX_E_NOT_FOUND && name_is_task_id(text)) {
-        snprintf(subject, sizeof(subject), "ax.later.*.%s.%s", c->pool != NULL ? c->pool : "*",
-                 text);
-        err = stored_last(nc, STREAM_LATER, subject, out, p);
-    }
-    if (err == AX_OK && stored_header(out->msg, HDR_CRON) == NULL) {
-        stored_clear(out);
-        err = AX_E_NOT_FOUND;
-    }
+    ax_err err = find_by_key(nc, c->pool != NULL ? c->pool : DEFAULT_POOL, text, out, p);
+    if (err == AX_E_NOT_FOUND)
+        err = find_by_id(nc, c->pool, text, out, p);
+    if (err == AX_E_NOT_FOUND && c->pool == NULL)
+        err = pool_names_find(nc, find_by_key, text, out, p);
     if (err == AX_E_NOT_FOUND) {
-        problem_set(p, err, "%s: no recurring task of that key in pool %s, nor of that id", text,
-                    pool);
+        problem_set(p, err, "%s: no recurring task of that key in %s%s, nor of that id", text,
+                    c->pool != NULL ? "pool " : "any pool", c->pool != NULL ? c->pool : "");
     }
     return err;
 }
@@ -252,7 +275,7 @@ static int remove_it(natsConnection *nc, const struct cron *c, struct stored *s)
         return CHANGED_MEANWHILE;
     /* There may be a second one under another priority: whoever replaced the schedule died before
      * removing it. */
-    while (err == AX_OK && find_schedule(nc, c, id, &more, &p) == AX_OK) {
+    while (err == AX_OK && find_by_id(nc, c->pool, id, &more, &p) == AX_OK) {
         err = stored_delete(nc, STREAM_LATER, more.seq, &p);
         stored_clear(&more);
     }
@@ -312,7 +335,7 @@ static int run(natsConnection *nc, void *arg)
         struct problem p = {0};
         struct stored s;
         if (find_schedule(nc, c, c->text, &s, &p) != AX_OK)
-            return say(CLI_FAILED, "%s", p.text);
+            return say_problem(&p);
         int code = c->verb->run(nc, c, &s);
         stored_clear(&s);
         if (code != CHANGED_MEANWHILE)
@@ -326,7 +349,7 @@ int cmd_cron(struct cli *c)
     struct cron cron = {0};
     const struct flag flags[] = {
         {"pool", FLAG_TEXT, &cron.pool, 0, 0, "NAME",
-         "the key's pool (default: `default`); ls: only this pool's"},
+         "the key's pool (default: all, `default` first); ls: only this pool's"},
         {"json", FLAG_BOOL, &cron.json, 0, 0, NULL, "print one line of JSON"},
     };
     int code = args_parse(c, flags, sizeof(flags) / sizeof(flags[0]), 1, 2);

@@ -9,7 +9,7 @@
 #include "cli/lookup.h"
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/streams/find.h"
+#include "cli/streams/find_key.h"
 #include "cli/streams/overview.h"
 
 static void print_when(const char *what, int64_t ns)
@@ -101,7 +101,7 @@ static int show_task(natsConnection *nc, const struct lookup *l)
     if (l->json)
         output_json(find_json(&f));
     else if (f.state == TASK_UNKNOWN)
-        return lookup_unknown(l);
+        return lookup_unknown(nc, l);
     else
         print_found(&f);
     return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;

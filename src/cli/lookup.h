@@ -15,7 +15,8 @@ struct lookup {
 /* Reads flags and words. is_optional: text need not be given. json_help: what --json prints.
  * Returns -1 to go on, else the exit code to end with. */
 int lookup_parse(struct cli *c, struct lookup *l, bool is_optional, const char *json_help);
-/* Says that no such task is known; returns CLI_FAILED. */
-int lookup_unknown(const struct lookup *l);
+/* Says that no such task is known, or that the pool is not there; returns CLI_FAILED. nc:
+ * borrowed. */
+int lookup_unknown(natsConnection *nc, const struct lookup *l);
 
 #endif

@@ -132,7 +132,7 @@ static int show(natsConnection *nc, struct dead *d)
     struct problem p = {0};
     struct stored s;
     if (dead_letter_find(nc, d->pool, d->text, &s, &p) != AX_OK)
-        return say(CLI_FAILED, "%s", p.text);
+        return say_problem(&p);
     json_t *o = dead_letter_json(&s, true);
     int code = CLI_OK;
     if (o == NULL)

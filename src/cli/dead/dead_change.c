@@ -83,7 +83,7 @@ int dead_change_one(natsConnection *nc, const struct dead_change *change, const 
     if (begin(nc, change, &c, &p) != AX_OK)
         return say_problem(&p);
     if (dead_letter_find(nc, change->pool, text, &s, &p) != AX_OK)
-        return say(CLI_FAILED, "%s", p.text);
+        return say_problem(&p);
     int code = change->drop ? drop_one(nc, &c, &s) : retry_one(nc, &c, &s);
     stored_clear(&s);
     return code;

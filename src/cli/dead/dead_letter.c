@@ -6,6 +6,8 @@
 #include "base/fault.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/streams/pool.h"
+#include "cli/streams/pool_names.h"
 #include "task/names.h"
 #include "task/task.h"
 #include "task/task_stored.h"
@@ -51,26 +53,42 @@ int dead_letter_each(natsConnection *nc, const char *pool, dead_letter_visit vis
     return code == DEAD_LETTER_STOP ? CLI_OK : code;
 }
 
+static ax_err find_key(natsConnection *nc, const char *pool, const char *key, struct stored *out,
+                       struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
+    name_task_id(pool, key, strlen(key), id);
+    name_subject_dead(subject, pool, id);
+    return stored_last(nc, STREAM_DEAD, subject, out, p);
+}
+
+static ax_err say_unknown(natsConnection *nc, const char *pool, const char *text, struct problem *p)
+{
+    struct problem why = {0};
+    if (pool == NULL) {
+        return problem_set(p, AX_E_NOT_FOUND,
+                           "%s: no dead letter of that id, nor of that key in any pool", text);
+    }
+    if (pool_check_exists(nc, pool, &why) == AX_E_NOT_FOUND)
+        return problem_set(p, AX_E_NOT_FOUND, "%s: %.200s", text, why.text);
+    return problem_set(p, AX_E_NOT_FOUND, "%s: no dead letter of that id or key in pool %s", text,
+                       pool);
+}
+
 ax_err dead_letter_find(natsConnection *nc, const char *pool, const char *text, struct stored *out,
                         struct problem *p)
 {
-    char subject[SUBJECT_MAX_CHARS], id[TASK_ID_CHARS + 1];
-    const char *key_pool = pool != NULL ? pool : DEFAULT_POOL;
+    char subject[SUBJECT_MAX_CHARS];
     ax_err err = AX_E_NOT_FOUND;
     if (name_is_task_id(text)) {
         snprintf(subject, sizeof(subject), "ax.dead.%s.%s", pool != NULL ? pool : "*", text);
         err = stored_last(nc, STREAM_DEAD, subject, out, p);
     }
-    if (err == AX_E_NOT_FOUND) {
-        name_task_id(key_pool, text, strlen(text), id);
-        name_subject_dead(subject, key_pool, id);
-        err = stored_last(nc, STREAM_DEAD, subject, out, p);
-    }
-    if (err == AX_E_NOT_FOUND) {
-        problem_set(p, err, "%s: no dead letter of that id, nor of that key in pool %s", text,
-                    key_pool);
-    }
-    return err;
+    if (err == AX_E_NOT_FOUND && pool != NULL)
+        err = find_key(nc, pool, text, out, p);
+    else if (err == AX_E_NOT_FOUND)
+        err = pool_names_find(nc, find_key, text, out, p);
+    return err == AX_E_NOT_FOUND ? say_unknown(nc, pool, text, p) : err;
 }
 
 ax_err dead_letter_delete(natsConnection *nc, const struct stored *letter, struct problem *p)

@@ -18,8 +18,9 @@ typedef int (*dead_letter_visit)(natsConnection *nc, const struct stored *letter
  * not visited. Returns CLI_OK, or what a visit ended it with, or CLI_FAILED after saying what is
  * wrong. */
 int dead_letter_each(natsConnection *nc, const char *pool, dead_letter_visit visit, void *arg);
-/* text: an id in any pool (in pool, when given), or a key of pool (NULL: of the default pool).
- * *out: cleared by stored_clear. AX_E_NOT_FOUND, or the errors of stored_last: p says why. */
+/* text: an id in any pool (in pool, when given), or a key of pool (NULL: of the default pool, or of
+ * the one other pool that has it). *out: cleared by stored_clear. AX_E_NOT_FOUND, AX_E_INVALID
+ * (several other pools), or the errors of stored_last: p says why. */
 ax_err dead_letter_find(natsConnection *nc, const char *pool, const char *text, struct stored *out,
                         struct problem *p);
 /* Deletes it; one that is deleted already is no error. */

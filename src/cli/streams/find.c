@@ -137,24 +137,32 @@ static ax_err look_queues(natsConnection *nc, const struct priorities *ps, const
     return AX_E_NOT_FOUND;
 }
 
+/* How the batches are looked at. */
+struct way {
+    bool search;  /* all of them are read, where ingress cannot tell */
+    bool is_deaf; /* ingress did not answer: it is not asked again */
+};
+
 /* A record in a record batch. Ingress knows in which, except for tasks without a key; all batches
  * are read only when the task is nowhere else. */
 static ax_err look_batches(natsConnection *nc, const char *pool, const char *id, uint64_t own_seq,
-                           bool search, struct found *f, struct problem *p)
+                           struct way *way, struct found *f, struct problem *p)
 {
     struct record r;
     uint64_t seq;
     struct problem ignored;
-    ax_err err = name_is_keyed(id) ? recorded_ask(nc, id, &r, &seq, &ignored) : AX_E_BUSY;
+    bool ask = name_is_keyed(id) && !way->is_deaf;
+    ax_err err = ask ? recorded_ask(nc, id, &r, &seq, &ignored) : AX_E_BUSY;
+    way->is_deaf = way->is_deaf || err == AX_E_TIMEOUT;
     if (err == AX_E_NOT_FOUND)
         return err;
     if (err != AX_OK)
-        err = search ? recorded_search(nc, id, own_seq, &r, &seq, p) : AX_E_NOT_FOUND;
+        err = way->search ? recorded_search(nc, id, own_seq, &r, &seq, p) : AX_E_NOT_FOUND;
     return err != AX_OK ? err : fill_recorded(f, pool, &r, seq, 0);
 }
 
 static ax_err look_once(natsConnection *nc, const struct priorities *ps, const char *pool,
-                        const char *id, bool last, struct found *f, struct problem *p)
+                        const char *id, struct way *way, struct found *f, struct problem *p)
 {
     uint64_t own_seq;
     ax_err err = look_done(nc, pool, id, f, &own_seq, p);
@@ -173,8 +181,9 @@ static ax_err look_once(natsConnection *nc, const struct priorities *ps, const c
         err = look(nc, STREAM_SPILL, "spill", "*", pool, id, TASK_QUEUED, f, p);
     if (err == AX_E_NOT_FOUND)
         err = look(nc, STREAM_DEAD, "dead", NULL, pool, id, TASK_DEAD, f, p);
+    way->search = way->search && !cancelled;
     if (err == AX_E_NOT_FOUND)
-        err = look_batches(nc, pool, id, own_seq, last && !cancelled, f, p);
+        err = look_batches(nc, pool, id, own_seq, way, f, p);
     if (err != AX_E_NOT_FOUND || !cancelled)
         return err;
     *f = former;
@@ -191,7 +200,8 @@ ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct fo
     for (int i = 0; i < LOOKS; i++) {
         *out = (struct found){.max_retry = -1};
         copy_text(out->id, sizeof(out->id), id);
-        err = look_once(nc, &ps, pool, id, i + 1 == LOOKS, out, p);
+        struct way way = {.search = i + 1 == LOOKS};
+        err = look_once(nc, &ps, pool, id, &way, out, p);
         if (err != AX_E_NOT_FOUND)
             return err;
         if (i + 1 < LOOKS)
@@ -203,30 +213,21 @@ ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct fo
     return AX_OK;
 }
 
-ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out,
-                      struct problem *p)
+ax_err find_glance_begin(struct find_glance *g, natsConnection *nc, struct problem *p)
 {
-    char id[TASK_ID_CHARS + 1];
-    size_t bytes = strlen(text);
-    const char *key_pool = pool ? pool : DEFAULT_POOL;
-    /* What has the shape of an id is tried as one first: AX prints ids, a key of that shape is
-     * found right after. */
-    bool maybe_id = name_is_task_id(text);
-    bool id_shape = maybe_id && (bytes == TASK_ID_CHARS || bytes == 22);
-    if (id_shape) {
-        ax_err err = find_task(nc, pool, text, out, p);
-        if (err != AX_OK || out->state != TASK_UNKNOWN)
-            return err;
-    }
-    name_task_id(key_pool, text, bytes, id);
-    ax_err err = find_task(nc, key_pool, id, out, p);
-    if (err != AX_OK || out->state != TASK_UNKNOWN || id_shape || !maybe_id)
-        return err;
-    struct found by_id;
-    err = find_task(nc, pool, text, &by_id, p);
-    if (err == AX_OK && by_id.state != TASK_UNKNOWN)
-        *out = by_id;
-    return err;
+    *g = (struct find_glance){.nc = nc};
+    return provision_priorities(nc, &g->priorities, p);
+}
+
+ax_err find_glance(struct find_glance *g, const char *pool, const char *id, struct found *out,
+                   struct problem *p)
+{
+    struct way way = {.is_deaf = g->is_deaf};
+    *out = (struct found){.max_retry = -1};
+    copy_text(out->id, sizeof(out->id), id);
+    ax_err err = look_once(g->nc, &g->priorities, pool, id, &way, out, p);
+    g->is_deaf = way.is_deaf;
+    return err == AX_E_NOT_FOUND ? AX_OK : err;
 }
 
 json_t *find_json(const struct found *f)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bus/provision/priorities.h"
 #include "task/names.h"
 
 enum task_state {
@@ -46,10 +47,16 @@ const char *find_state_text(enum task_state state);
 ax_err find_task(natsConnection *nc, const char *pool, const char *id, struct found *out,
                  struct problem *p);
 
-/* text is a key of pool (NULL: of the default pool), or an id of any pool (of pool, when given):
- * whichever is found. As find_task. */
-ax_err find_key_or_id(natsConnection *nc, const char *pool, const char *text, struct found *out,
-                      struct problem *p);
+/* Many tasks, each looked for once only: one that moves meanwhile may be missed. A keyless one that
+ * is done is not found. As find_task. */
+struct find_glance {
+    natsConnection *nc;
+    struct priorities priorities;
+    bool is_deaf; /* ingress did not answer, and is not asked again */
+};
+ax_err find_glance_begin(struct find_glance *g, natsConnection *nc, struct problem *p);
+ax_err find_glance(struct find_glance *g, const char *pool, const char *id, struct found *out,
+                   struct problem *p);
 
 /* A new reference; what is not known is null. */
 json_t *find_json(const struct found *f);
