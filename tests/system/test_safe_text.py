@@ -109,8 +109,9 @@ async def arguments(ax):
         code, shown = await terminal(ax, *args)
         assert code == 2 and "31m" in safe(shown, args), (args, code, shown)
     for args in (("status", RAW), ("dead", "show", RAW), ("cancel", RAW), ("cron", "show", RAW)):
+        args = (*args, "--pool", "default")
         await show(ax, *args, holds=r"k\x1b]0;x" if args[0] in ("status", "cancel") else "k", code=1)
-    code, out, err = await piped(ax, "status", RAW)
+    code, out, err = await piped(ax, "status", RAW, "--pool", "default")
     assert code == 1 and err.startswith(b"ax: " + RAW + b": unknown"), err
 
 
