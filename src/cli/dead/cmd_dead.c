@@ -203,7 +203,8 @@ static int run(natsConnection *nc, void *arg)
     struct dead *d = arg;
     struct problem p = {0};
     const char *pool = named_pool(d);
-    if (pool != NULL && check_pool(nc, pool, &p) != AX_OK)
+    bool is_filter = d->all || d->verb->takes == TAKES_POOL;
+    if (pool != NULL && is_filter && check_pool(nc, pool, &p) != AX_OK)
         return say(CLI_FAILED, "%s", p.text);
     return d->verb->run(nc, d);
 }
