@@ -399,9 +399,9 @@ static natsStatus connect_patiently(natsConnection **nc, natsOptions *opts, int6
         if (s == NATS_OK || s == NATS_CONNECTION_AUTH_FAILED || s == NATS_SSL_ERROR ||
             clock_now_ns() >= until)
             return s;
-        if (!said)
+        if (!said && s == NATS_NO_SERVER)
             say_waiting(said_server, wait_ns);
-        said = true;
+        said = said || s == NATS_NO_SERVER;
         poll(NULL, 0, 250);
     }
 }

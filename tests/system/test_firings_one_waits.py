@@ -19,7 +19,7 @@ async def test(ax):
                      "the bound is known")
     worker = await ax.worker()
     # The queue is at idle's share, and more of its tasks are due than a feeder holds.
-    await asyncio.gather(*(ax.submit("x", pool="idle") for _ in range(90)))
+    await asyncio.gather(*(ax.submit("x", pool="idle", retry=True) for _ in range(90)))
     await asyncio.gather(*(ax.submit("x", pool="idle", headers={"Ax-Delay": "500ms"}) for _ in range(400)))
     cron = {"Ax-Cron": "@every 1s", "Ax-Overlap": "queue"}
     await asyncio.gather(*(ax.submit("x", f"cron-{i}", pool="idle", headers=cron) for i in range(SCHEDULES)))

@@ -11,6 +11,7 @@
 #define FORGET_NS 60000000000LL /* not asked for */
 #define FORGET_ABOVE 64         /* pools are not swept below */
 #define FEW 4                   /* tasks */
+#define LAG_NS 200000000LL
 
 struct pool_held {
     struct pool_shares *shares;
@@ -18,9 +19,11 @@ struct pool_held {
     int64_t base;                  /* as the server said last */
     uint64_t let_in, counted_from; /* let in, ever; those that base may not contain */
     uint64_t asked_from;           /* counted_from of the question under way */
-    uint64_t stored, stored_asked; /* PubAcks ever; when the server was asked last */
-    uint64_t stored_heard;         /* and when base was asked for */
+    uint64_t let_in_asked;         /* let_in when the server was asked last */
+    uint64_t let_in_heard;         /* and when base was asked for */
     double lately;                 /* see pool_share.h */
+    int64_t may_have_left;         /* not counted in lately yet; see settle_left */
+    int64_t may_have_left_ns;      /* since when */
     int64_t on_their_way;
     int64_t heard_ns, asked_ns, used_ns; /* monotonic; 0: never */
     bool asking;
@@ -95,8 +98,24 @@ static void ask(struct pool_held *h, int64_t now)
     h->asked_ns = now;
     /* What is on its way may be stored after the server has counted. */
     h->asked_from = h->let_in - (uint64_t)h->on_their_way;
-    h->stored_asked = h->stored;
+    h->let_in_asked = h->let_in;
     h->asking = s->ask(s->arg, h->pool, h) == AX_OK;
+}
+
+/* Of what is on its way the server may have counted some, all or nothing, and its count lags behind
+ * what it has stored, by more on a busy machine. All is taken for counted: then tasks at most seem
+ * to have left that come to light a moment later. So what seems to have left is believed after a
+ * while, if it has not come back. left: < 0: there are more than were let in here. */
+static int64_t settle_left(struct pool_held *h, int64_t left, int64_t now)
+{
+    if (h->may_have_left == 0)
+        h->may_have_left_ns = now;
+    h->may_have_left = h->may_have_left + left > 0 ? h->may_have_left + left : 0;
+    if (now - h->may_have_left_ns < LAG_NS)
+        return 0;
+    int64_t believed = h->may_have_left;
+    h->may_have_left = 0;
+    return believed;
 }
 
 void pool_shares_heard(struct pool_held *h, ax_err err, int64_t tasks)
@@ -104,11 +123,12 @@ void pool_shares_heard(struct pool_held *h, ax_err err, int64_t tasks)
     int64_t now = loop_now_ns(h->shares->loop);
     h->asking = false;
     if (err == AX_OK) {
-        int64_t left = h->base + (int64_t)(h->stored_asked - h->stored_heard) - tasks;
-        h->lately = h->heard_ns == 0
-                        ? 0
-                        : pool_share_lately(h->lately, now - h->heard_ns, left > 0 ? left : 0);
-        h->stored_heard = h->stored_asked;
+        int64_t left = h->base + (int64_t)(h->let_in_asked - h->let_in_heard) - tasks;
+        if (h->heard_ns != 0) {
+            left = settle_left(h, left, now);
+            h->lately = pool_share_lately(h->lately, now - h->heard_ns, left);
+        }
+        h->let_in_heard = h->let_in_asked;
         h->base = tasks;
         h->counted_from = h->asked_from;
     }
@@ -164,9 +184,7 @@ void pool_shares_settled(struct pool_held *h, bool stored)
         return;
     h->on_their_way--;
     h->shares->on_their_way--;
-    if (stored)
-        h->stored++;
-    else
+    if (!stored)
         h->let_in--;
 }
 

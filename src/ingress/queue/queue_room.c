@@ -10,7 +10,8 @@
 #define FRESH_MS 20
 #define FRESH_NS (FRESH_MS * 1000000LL)
 #define STALE_NS 100000000LL
-#define NEAR 0.8 /* of the share: a stale reading is not believed */
+#define NEAR 0.8        /* of the share: a stale reading is not believed */
+#define UNHEARD_PART 50 /* of the bound: nor for more than this part of it */
 #define OTHERS_MAX 16
 #define ASK_AHEAD_NS 10000000LL
 #define ASK_WAIT_MS 3000
@@ -50,6 +51,27 @@ bool queue_room_is_shared(const struct queue *q)
             (q->fill.shared_until_ns != 0 && loop_now_ns(q->ing->loop) < q->fill.shared_until_ns));
 }
 
+/* What was let in here since the reading. */
+static int64_t unheard(const struct queue *q)
+{
+    return (int64_t)(q->fill.own - q->fill.own_heard) + pool_shares_on_their_way(q->pools);
+}
+
+/* Ahead of need: nobody waits while tasks leave as fast as they come, or come at a steady pace. */
+static bool is_to_be_asked(const struct queue *q, int64_t age, int64_t most)
+{
+    double half = q->p.pool_share / 2 * (double)q->p.max_msgs;
+    return age >= STALE_NS || (age >= ASK_AHEAD_NS && (double)most > half) ||
+           (age >= STALE_NS / 2 && unheard(q) * UNHEARD_PART > q->p.max_msgs / 2);
+}
+
+/* As far as is known; others may have stored many meanwhile, as this instance is about to. */
+static bool may_be_full(const struct queue *q, int64_t most)
+{
+    return (double)most >= NEAR * q->p.pool_share * (double)q->p.max_msgs ||
+           unheard(q) * UNHEARD_PART > q->p.max_msgs;
+}
+
 enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_held **out,
                                 struct over_quota *e)
 {
@@ -69,12 +91,9 @@ enum pool_share queue_room_take(struct queue *q, const char *pool, struct pool_h
         .total = total(q),
         .fresh = q->fill.heard_ns != 0 && age < FRESH_NS,
     };
-    /* Asked for ahead of need: nobody waits while tasks leave as fast as they come. */
-    if (q->fill.heard_ns == 0 ||
-        (age >= ASK_AHEAD_NS && (double)place.total > q->p.pool_share / 2 * (double)q->p.max_msgs))
+    if (is_to_be_asked(q, age, place.total))
         queue_sample(q);
-    /* Others may have stored many meanwhile. */
-    if (age >= STALE_NS && (double)place.total >= NEAR * q->p.pool_share * (double)q->p.max_msgs)
+    if (age >= STALE_NS && may_be_full(q, place.total))
         return POOL_SHARE_UNREADY;
     return pool_shares_take(q->pools, pool, &place, out, e);
 }

@@ -12,7 +12,15 @@
 #define SECOND 1000000000LL
 #define MB (1LL << 20)
 
-static struct account *a;
+/* They live as long as the process. */
+static struct account *all[8], *a;
+static size_t count_of_all;
+
+static void open_account(int64_t limit_bytes, int64_t rate_per_s)
+{
+    assert_int_equal(account_new(&a, limit_bytes, rate_per_s), AX_OK);
+    all[count_of_all++] = a;
+}
 
 static enum account_verdict take(const char *pool, int64_t bytes, int64_t now_ns, struct charge *c)
 {
@@ -34,7 +42,7 @@ static void a_pool_leaves_as_much_as_it_holds(void **state)
     static struct charge one[64], two[64], three[64];
     struct charge c;
     (void)state;
-    assert_int_equal(account_new(&a, 60 * MB, 0), AX_OK);
+    open_account(60 * MB, 0);
     assert_int_equal(fill("a", one), 30);
     assert_int_equal(take("a", MB, 0, &c), ACCOUNT_POOL_FULL);
     assert_int_equal(fill("b", two), 15);
@@ -54,7 +62,7 @@ static void whatever_it_is_is_taken_alone(void **state)
 {
     struct charge c, d;
     (void)state;
-    assert_int_equal(account_new(&a, MB, 0), AX_OK);
+    open_account(MB, 0);
     assert_int_equal(take("a", 50 * MB, 0, &c), ACCOUNT_TAKEN);
     assert_int_equal(take("b", 1, 0, &d), ACCOUNT_FULL);
     assert_true(account_add(a, &c, 10 * MB, 0));
@@ -73,7 +81,7 @@ static void a_pool_has_its_rate(void **state)
 {
     struct charge c;
     (void)state;
-    assert_int_equal(account_new(&a, 1000 * MB, 10), AX_OK);
+    open_account(1000 * MB, 10);
     for (int i = 0; i < 10; i++)
         assert_int_equal(take("a", 1, SECOND, &c), ACCOUNT_TAKEN);
     assert_int_equal(take("a", 1, SECOND, &c), ACCOUNT_TOO_FAST);
@@ -93,7 +101,7 @@ static void names_are_bounded(void **state)
     char name[32];
     struct charge c, kept;
     (void)state;
-    assert_int_equal(account_new(&a, 1000 * MB, 1), AX_OK);
+    open_account(1000 * MB, 1);
     assert_int_equal(take("kept", 5, 0, &kept), ACCOUNT_TAKEN);
     for (int i = 0; i < 100000; i++) {
         snprintf(name, sizeof(name), "n%d", i);
