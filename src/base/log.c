@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 
 #define SUPPRESSED_MAX 40 /* " suppressed=" and a number */
 
+static void (*writer)(const char *line, size_t bytes);
 static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -36,6 +36,11 @@ void log_init(const char *program, enum log_level level)
     program_name = program;
     crash_init(program);
     threshold = level;
+}
+
+void log_set_writer(void (*write)(const char *line, size_t bytes))
+{
+    writer = write;
 }
 
 int log_level_parse(const char *s)
@@ -113,14 +118,18 @@ __attribute__((format(printf, 4, 5))) static void appendf(char *line, size_t cap
 static void send_line(char *line, size_t bytes)
 {
     char safe[LINE_MAX_BYTES];
-    const char *out = line;
+    char *out = line;
     if (!safe_text_is_plain(line, bytes)) {
         bytes = safe_text(line, bytes, SAFE_TEXT_MESSAGE, safe, sizeof(safe) - 1);
         out = safe;
     }
-    struct iovec parts[] = {{(void *)(uintptr_t)out, bytes}, {(char[]){'\n'}, 1}};
+    out[bytes++] = '\n';
+    if (writer != NULL) {
+        writer(out, bytes);
+        return;
+    }
     /* When stderr is gone, nobody can be told. */
-    ssize_t written = writev(STDERR_FILENO, parts, 2);
+    ssize_t written = write(STDERR_FILENO, out, bytes);
     (void)written;
 }
 

@@ -2,6 +2,8 @@
 #ifndef AX_BASE_LOG_H
 #define AX_BASE_LOG_H
 
+#include <stddef.h>
+
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Opens /dev/null in place of stdin, stdout and stderr where the process was started without:
@@ -11,6 +13,9 @@ void log_reserve_streams(void);
 
 /* program: name in every line ("ax-ingress"); borrowed, static. Also installs crash_init. */
 void log_init(const char *program, enum log_level level);
+/* Lines go there, each in one call with its newline, in place of stderr; NULL: to stderr. Set while
+ * no other thread logs. */
+void log_set_writer(void (*write)(const char *line, size_t bytes));
 /* "error", "warn", "info", "debug"; -1 if none of them. */
 int log_level_parse(const char *s);
 /* msg: constant text; fields: the pairs after it as one printf format, with log_quote where a value

@@ -16,7 +16,6 @@ EXCEPTIONS = {
     ("src/cli/cli.c", "stderr"): "say(), which makes the line safe",
     ("src/cli/main.c", "stdout"): "flushes it at the end",
     ("src/cli/submit/progress.c", "stderr"): "a line that is written over, which it makes safe",
-    ("src/cli/work/job.c", "stderr"): "the command's own stderr goes on to that of ax work",
     ("src/cli/up/cmd_up.c", "stdout"): "flushes the ready line",
     ("src/cli/access/cmd_access.c", "stdout"):
         "a configuration to be read by nats-server, of names that were checked",

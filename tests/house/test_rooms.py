@@ -12,6 +12,7 @@ TOP = ["ingress", "dispatch", "cli"]
 # here includes only itself. To tighten a line is progress; to loosen one needs a reason.
 ALLOWED = {
     "base": {"base/text"},
+    "base/io": {"base"},
     "task/peer": {"task"},
     "bus": {"bus/connection"},
     "bus/provision": {"bus"},

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/io/outlet.h"
 #include "base/log.h"
 #include "bus/connect.h"
 #include "bus/connection/recover.h"
@@ -23,6 +24,7 @@
 #include "task/peer/lease.h"
 
 #define ACK_WAIT_DEFAULT_MS 30000
+#define STDERR_WAIT_MS 1000 /* at the end, for whoever reads it */
 
 const char cmd_work_detail[] =
     "Runs /bin/sh -c CMD for every task, body on stdin, with AX_TASK, AX_KEY, AX_ATTEMPT, "
@@ -127,8 +129,14 @@ static int work(struct worker *w, int signals)
     int code = worker_loop_run(w, signals);
     const struct worker_tally *t = &w->tally;
     log_info("stopped",
-             "done=%" PRId64 " failed=%" PRId64 " terminated=%" PRId64 " given_back=%" PRId64,
-             t->done, t->failed, t->terminated, t->given_back);
+             "done=%" PRId64 " failed=%" PRId64 " terminated=%" PRId64 " given_back=%" PRId64
+             " lines_dropped=%" PRIu64,
+             t->done, t->failed, t->terminated, t->given_back, outlet_dropped());
+    if (w->acks.count > 0) {
+        log_warn("the server has not confirmed all acks: their tasks may run again", "acks=%d",
+                 w->acks.count);
+        code = CLI_FAILED;
+    }
     natsConnection_FlushTimeout(w->nc, 1000);
     return code;
 }
@@ -187,7 +195,10 @@ int cmd_work(struct cli *c)
         return say(CLI_FAILED, "signalfd, eventfd: %s", strerror(errno));
     if (!start_guard(&w))
         return say(CLI_FAILED, "a process that guards the commands: %s", strerror(errno));
+    if (!outlet_start())
+        return say(CLI_FAILED, "a thread that writes to stderr: %s", strerror(errno));
     code = connect_and_work(c, &w, signals);
+    outlet_stop(STDERR_WAIT_MS);
     guard_free(&w.guard);
     close(signals);
     return code;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io/outlet.h"
 #include "bus/ack.h"
 #include "cli/environment.h"
 #include "cli/work/launch.h"
@@ -18,6 +19,8 @@
 
 #define EXIT_TERM 65 /* EX_DATAERR */
 #define KILLED_MS 1000
+#define READ_BYTES 4096
+#define PIPE_BYTES 65536 /* what it holds, as the kernel makes them */
 
 /* The variables of the task, in the order of task_environment's values. */
 static const char *const variables[] = {"AX_TASK",  "AX_KEY",      "AX_ATTEMPT",
@@ -132,22 +135,29 @@ static void keep_lines(struct job_stderr *e, const char *text, ssize_t n)
     }
 }
 
+/* False: there is no more for now. */
+static bool read_some(struct job *j)
+{
+    char buf[READ_BYTES];
+    ssize_t n = read(j->err.fd, buf, sizeof(buf));
+    if (n > 0) {
+        keep_lines(&j->err, buf, n);
+        outlet_write(buf, (size_t)n);
+        return true;
+    }
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return errno == EINTR;
+    close(j->err.fd);
+    j->err.fd = -1;
+    return false;
+}
+
 void job_read(struct job *j)
 {
-    char buf[4096];
-    while (j->err.fd >= 0) {
-        ssize_t n = read(j->err.fd, buf, sizeof(buf));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+    /* A command that writes faster than this must not hold up what else there is to do. */
+    for (int i = 0; i < PIPE_BYTES / READ_BYTES && j->err.fd >= 0; i++) {
+        if (!read_some(j))
             return;
-        if (n <= 0) {
-            close(j->err.fd);
-            j->err.fd = -1;
-            return;
-        }
-        keep_lines(&j->err, buf, n);
-        fwrite(buf, 1, (size_t)n, stderr);
     }
 }
 

@@ -62,7 +62,8 @@ enum job_start { JOB_STARTED, JOB_NOT_STARTED, JOB_NO_TASK };
  * stdout and stderr, and of our environment what is not private (environment_of_command), all of it
  * with pass_connection. JOB_STARTED: msg is taken. */
 enum job_start job_start(struct job **out, natsMsg *msg, const struct job_setup *setup);
-/* The command's pipes are ready: writes more of the body, passes stderr on. */
+/* The command's pipes are ready: writes more of the body, passes stderr on (base/io/outlet.h), at
+ * most as much as a pipe holds. */
 void job_write(struct job *j);
 void job_read(struct job *j);
 /* SIGTERM to the command's process group, SIGKILL after JOB_GRACE_MS; once. */

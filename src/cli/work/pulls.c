@@ -79,8 +79,10 @@ bool pulls_status(struct pulls *p, uint64_t number, natsMsg *msg)
         return false;
     const char *text = stored_header(msg, "Description");
     char buf[128];
-    log_debug("pull refused", "status=%" PRId64 " text=%s", status,
-              log_quote(text != NULL ? text : "", buf, sizeof(buf)));
+    log_limited(&p->refused, clock_now_ns(), LOG_WARN,
+                "the server refused or ended a pull request; asking again",
+                "status=%" PRId64 " text=%s", status,
+                log_quote(text != NULL ? text : "", buf, sizeof(buf)));
     p->not_before_ms = clock_now_ms() + AFTER_REFUSAL_MS;
     p->suspended = true;
     return true;

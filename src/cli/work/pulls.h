@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/log.h"
+
 #define PULLS_MAX 64
 
 struct pull {
@@ -24,7 +26,8 @@ struct pulls {
     struct pull open[PULLS_MAX]; /* oldest first */
     uint64_t numbers;            /* the last number given */
     int64_t not_before_ms;       /* no request before (clock_now_ms) */
-    bool suspended;              /* no request until the consumer is known to exist */
+    struct log_gate refused;
+    bool suspended; /* no request until the consumer is known to exist */
 };
 
 /* Asks for as many tasks as there are free slots, but not for fewer than step, so that requests

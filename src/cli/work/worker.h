@@ -57,6 +57,7 @@ struct worker {
     struct mail *backlog;
     int64_t backlog_ms;  /* when the leases of the backlog are renewed next */
     int64_t progress_ms; /* how often a lease is renewed */
+    int64_t drain_by_ms; /* stopping: until then for what is on its way; 0: not any more */
     int64_t stop_by_ms;  /* stopping: until then confirmations of acks are waited for */
     bool stopping;
 };

@@ -10,12 +10,15 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/io/outlet.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/work/worker_mail.h"
 
 #define STOP_ACKS_MS 10000
+#define BLIND_MS 50
 #define DRAIN_MS 2000
+#define DRAIN_EVERY_MS 20
 #define LINGERING_EVERY_MS 100
 
 /* What poll waits for: signals, mail, and two pipes of each command. */
@@ -39,9 +42,8 @@ static void begin_stop(struct worker *w)
     w->stopping = true;
     /* The server drops our interest, so that open pull requests bring nothing more; tasks that were
      * on their way still arrive. */
-    natsSubscription *pulls = w->subs.list[WORKER_SUB_PULLS];
-    if (natsSubscription_Drain(pulls) == NATS_OK)
-        natsSubscription_WaitForDrainCompletion(pulls, DRAIN_MS);
+    if (natsSubscription_Drain(w->subs.list[WORKER_SUB_PULLS]) == NATS_OK)
+        w->drain_by_ms = clock_now_ms() + DRAIN_MS;
     worker_clear_backlog(w, true);
     worker_mail_take(w);
     /* No new task counts on the places of the commands that still run. */
@@ -97,6 +99,13 @@ static void start_backlog(struct worker *w)
     }
 }
 
+static void say_dropped(void)
+{
+    uint64_t lines = outlet_take_dropped();
+    if (lines > 0)
+        log_warn("stderr is not read fast enough, lines were dropped", "lines=%" PRIu64, lines);
+}
+
 static int room(const struct worker *w)
 {
     return starts_room(&w->starts, w->concurrency - w->running);
@@ -106,6 +115,7 @@ static void check_timers(struct worker *w)
 {
     int64_t now_ms = clock_now_ms();
     struct job *j;
+    say_dropped();
     guard_ensure(&w->guard); /* not now: then before the next command */
     DL_FOREACH(w->jobs, j)
         check_job(w, j, now_ms);
@@ -139,6 +149,8 @@ static int wait_ms(const struct worker *w)
         if (w->pulls.asked == 0 && room(w) > 0)
             due_ms = sooner(due_ms, w->pulls.not_before_ms);
     }
+    if (w->drain_by_ms != 0 && w->running == 0)
+        due_ms = sooner(due_ms, now_ms + DRAIN_EVERY_MS);
     const struct job *j;
     DL_FOREACH(w->jobs, j) {
         due_ms = j->revoked ? due_ms : sooner(due_ms, j->progress_ms);
@@ -150,12 +162,26 @@ static int wait_ms(const struct worker *w)
     return left_ms < 1 ? 1 : left_ms > 1000 ? 1000 : (int)left_ms;
 }
 
-/* Stopping: the commands have ended, and their acks are confirmed or have been waited for. */
+/* What was on its way when the stop began has arrived. */
+static bool has_drained(struct worker *w, int64_t now_ms)
+{
+    if (w->drain_by_ms > now_ms &&
+        natsSubscription_WaitForDrainCompletion(w->subs.list[WORKER_SUB_PULLS], 1) == NATS_TIMEOUT)
+        return false;
+    w->drain_by_ms = 0;
+    worker_mail_take(w);
+    return true;
+}
+
+/* Stopping: the commands have ended, nothing more arrives, and their acks are confirmed or have
+ * been waited for. */
 static bool has_stopped(struct worker *w)
 {
     if (!w->stopping || w->running > 0)
         return false;
     int64_t now_ms = clock_now_ms();
+    if (!has_drained(w, now_ms))
+        return false;
     if (w->stop_by_ms == 0)
         w->stop_by_ms = now_ms + STOP_ACKS_MS;
     return w->acks.count == 0 || w->stop_by_ms <= now_ms;
@@ -192,6 +218,19 @@ static void handle_pipes(const struct poll_set *set)
     }
 }
 
+/* Where the kernel cannot tell what is ready, everything is looked at: nothing of it blocks. */
+static void wait(struct poll_set *set, int most_ms)
+{
+    static struct log_gate gate;
+    if (poll(set->fds, set->count, most_ms) >= 0 || errno == EINTR)
+        return;
+    log_limited(&gate, clock_now_ns(), LOG_WARN, "poll failed", "errno=%d files=%lu", errno,
+                (unsigned long)set->count);
+    nats_Sleep(BLIND_MS);
+    for (nfds_t i = 0; i < set->count; i++)
+        set->fds[i].revents = set->fds[i].events;
+}
+
 static void loop(struct worker *w, struct poll_set *set, int signals)
 {
     for (;;) {
@@ -199,8 +238,7 @@ static void loop(struct worker *w, struct poll_set *set, int signals)
         if (has_stopped(w))
             return;
         fill(set, w, signals);
-        if (poll(set->fds, set->count, wait_ms(w)) < 0 && errno != EINTR)
-            return;
+        wait(set, wait_ms(w));
         handle_pipes(set);
         /* Signals are read first, and whatever poll saw: a task that has not started when a stop
          * arrives does not start. */
