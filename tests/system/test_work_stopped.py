@@ -10,6 +10,7 @@ from processes import processes
 
 WAITS = 'echo "runs $AX_KEY $$"; case $AX_KEY in ' \
         '*-exec) exec sleep 100;; *-code) sleep 100; exit $?;; *-trap) trap "exit 1" TERM; sleep 100 & wait;; ' \
+        '*-child) (trap "" TERM; for i in $(seq 600); do sleep .1; done) & sleep 100;; ' \
         '*-fails) while ! [ -e fail ]; do sleep .1; done; exit 1;; esac'
 
 
@@ -30,19 +31,19 @@ async def start(ax, name, pool, tasks, *args):
 
 async def test(ax):
     await ax.pool("unit", {"max_retry": 1, "backoff": "100ms"})
-    for key in ("unit-exec", "unit-code"):
+    for key in ("unit-exec", "unit-code", "unit-child"):
         await ax.submit("x", key, "high", "unit")
     for i in range(2):
-        worker = await start(ax, f"work-unit-{i}", "unit", 2)
+        worker = await start(ax, f"work-unit-{i}", "unit", 3)
         for pid in [*groups(worker), worker.p.pid, *groups(worker), worker.p.pid]:
             os.kill(pid, signal.SIGTERM) if os.path.exists(f"/proc/{pid}") else None
         assert worker.p.wait(10) == 0
         worker.p = None
-        assert "given_back=2" in worker.log() and "failed=0" in worker.log(), worker.log()
+        assert "given_back=3" in worker.log() and "failed=0" in worker.log(), worker.log()
     last = ax.spawn("work-unit", [own("ax"), "work", "unit", "--exec", 'echo "runs $AX_KEY $AX_ATTEMPT"'])
-    await ax.settled(2)
+    await ax.settled(3)
     assert set(running(last).values()) == {3}, running(last)
-    assert ax.dispatch.metric('ax_given_back_total{pool="unit"}') == 4
+    assert ax.dispatch.metric('ax_given_back_total{pool="unit"}') == 6
     assert last.stop() == 0
 
     await ax.pool("twice", {"max_retry": 0})
@@ -56,7 +57,7 @@ async def test(ax):
     assert worker.stop() == 0  # the second one
     assert "given_back=3" in worker.log() and "failed=1" in worker.log(), worker.log()
     last = ax.spawn("work-last", [own("ax"), "work", "twice", "--exec", 'echo "runs $AX_KEY $AX_ATTEMPT"'])
-    await ax.settled(5, dead=1)
+    await ax.settled(6, dead=1)
     assert running(last) == {f"twice-{how}": 2 for how in ("exec", "code", "trap")}, running(last)
     assert last.stop() == 0
 

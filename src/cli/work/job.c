@@ -177,10 +177,18 @@ void job_stop(struct job *j)
     j->kill_ms = clock_now_ms() + JOB_GRACE_MS;
 }
 
+/* The shell of a command that was killed says so by 128 + signal. */
+static bool is_stop_signal(int status)
+{
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+    return number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
 void job_on_exit(struct job *j, int status)
 {
     j->ended = true;
     j->status = status;
+    j->outside = !j->stopped && is_stop_signal(status);
     j->ended_ms = clock_now_ms();
     /* The rest of what the command wrote. A grandchild that keeps the pipe open is not waited
      * for. */
@@ -206,12 +214,6 @@ bool job_is_over(struct job *j)
     job_stop(j);
     /* What SIGKILL does not end at once hangs in the kernel: nothing else ends it either. */
     return j->killed_ms != 0 && clock_now_ms() - j->killed_ms >= KILLED_MS;
-}
-
-bool job_is_stopped_from_outside(const struct job *j)
-{
-    int number = WIFSIGNALED(j->status) ? WTERMSIG(j->status) : WEXITSTATUS(j->status) - 128;
-    return !j->stopped && (number == SIGTERM || number == SIGINT || number == SIGHUP);
 }
 
 int job_start_error(const struct job *j)

@@ -40,6 +40,7 @@ struct job {
     bool revoked; /* superseded: it is not acknowledged */
     bool stopped; /* by us, whatever for */
     bool told;    /* the worker stops, and had the command stop */
+    bool outside; /* a signal that stops services ended it, and we did not send it */
     bool ended;   /* the command has; others of its process group may go on */
     int status;   /* as waitpid gives it */
 };
@@ -75,9 +76,6 @@ void job_on_exit(struct job *j, int status);
  * has ended well by itself: that may leave something running. To be asked again while it is false.
  */
 bool job_is_over(struct job *j);
-/* A signal that stops services ended the command, or its shell says so (128 + signal), and we did
- * not send it: whoever stops all processes of a service may tell us a moment later. */
-bool job_is_stopped_from_outside(const struct job *j);
 /* errno of what kept it from becoming the command; 0: nothing did. */
 int job_start_error(const struct job *j);
 /* Exit code 0: ack; 65: term; everything else: nak. */

@@ -133,7 +133,7 @@ static enum job_verdict judge(struct worker *w, const struct job *j)
         starts_failed(&w->starts, start_error, true);
     else
         starts_ok(&w->starts, true);
-    bool stop = j->told || (w->stopping && job_is_stopped_from_outside(j));
+    bool stop = j->told || (w->stopping && j->outside);
     return start_error != 0 || (verdict == JOB_NAK && stop) ? JOB_GIVE_BACK : verdict;
 }
 
@@ -153,10 +153,11 @@ static void finish(struct worker *w, struct job *j)
     log_end(j, verdict);
 }
 
-/* What was stopped from outside is judged when it is known whether we are to stop, too. */
+/* What was stopped from outside is judged when it is known whether we are to stop, too: whoever
+ * stops all processes of a service may tell us a moment later. */
 static bool is_judged_later(const struct worker *w, const struct job *j)
 {
-    return !w->stopping && !j->revoked && job_is_stopped_from_outside(j) &&
+    return !w->stopping && !j->revoked && j->outside &&
            clock_now_ms() - j->ended_ms < STOP_FOLLOWS_MS;
 }
 
