@@ -27,6 +27,8 @@
 #define DEFAULT_SERVER "nats://127.0.0.1:4222"
 #define SERVERS_MAX 32
 #define TRY_MS 2000
+#define HOLD_MS 1200
+#define HOLD_SLICE_MS 50
 #define URL_TEXT_MAX 256 /* of a line or an error */
 
 /* A token in a file, which nats.c asks for each time that it connects, on the thread that does. One
@@ -406,6 +408,20 @@ static natsStatus connect_patiently(natsConnection **nc, natsOptions *opts, int6
     }
 }
 
+/* Credentials that have just expired are let in for a moment. */
+static natsStatus hold(natsConnection *nc)
+{
+    const char *text = NULL;
+    for (int left = HOLD_MS; left > 0; left -= HOLD_SLICE_MS) {
+        if (natsConnection_Status(nc) != NATS_CONN_STATUS_CONNECTED) {
+            natsStatus s = natsConnection_GetLastError(nc, &text);
+            return s != NATS_OK ? s : NATS_CONNECTION_CLOSED;
+        }
+        poll(NULL, 0, HOLD_SLICE_MS);
+    }
+    return NATS_OK;
+}
+
 ax_err connect_try(const struct options *o, const char *name, struct problem *p)
 {
     natsOptions *opts = NULL;
@@ -416,8 +432,14 @@ ax_err connect_try(const struct options *o, const char *name, struct problem *p)
     if (err == AX_OK)
         err = make_options(&opts, o, NULL, name, NULL, server, p);
     natsStatus s = NATS_OK;
-    if (err == AX_OK && (s = natsOptions_SetTimeout(opts, TRY_MS)) == NATS_OK)
+    if (err == AX_OK)
+        s = natsOptions_SetTimeout(opts, TRY_MS);
+    if (err == AX_OK && s == NATS_OK)
+        s = natsOptions_SetAllowReconnect(opts, false);
+    if (err == AX_OK && s == NATS_OK)
         s = natsConnection_Connect(&nc, opts);
+    if (nc != NULL)
+        s = hold(nc);
     natsOptions_Destroy(opts);
     natsConnection_Destroy(nc);
     return err == AX_OK && s != NATS_OK ? refused(s, server, p) : err;

@@ -30,8 +30,8 @@ struct connect_loop {
 ax_err connect_open(natsConnection **out, const struct options *o, const struct connect_loop *loop,
                     const char *name, const struct wire_events *events, struct problem *p);
 
-/* Opens a connection as connect_open does, once and without events, and closes it. Within 2 s a
- * server. Any thread; errors as there. */
+/* Opens a connection as connect_open does, once and without events, within 2 s a server, and closes
+ * it a second later. AX_OK: the server kept it so long. Any thread; errors as there. */
 ax_err connect_try(const struct options *o, const char *name, struct problem *p);
 
 /* True when version a ("2.14.3") is at least b. Pre-releases ("2.15.0-RC.1") count as older than
