@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,14 +24,17 @@
 #define GATHER_WINDOW_NS 4000000LL
 #define GATHER_MESSAGES 32 /* this many within a window are load */
 
+#define STILL_NS 5000000000LL /* no turn should ever take so long */
+
 struct loop {
     struct clock *clock;
     pthread_mutex_t lock;
     int epoll_fd, wake_fd, signal_fd;
     atomic_bool stopping;
-    pthread_t owner;          /* thread of loop_run */
-    atomic_bool running;      /* set after owner: asked without the lock, from inside nats.c's */
-    struct loop_timer **heap; /* 1-based binary heap by due_ns */
+    pthread_t owner;             /* thread of loop_run */
+    atomic_bool running;         /* set after owner: asked without the lock, from inside nats.c's */
+    atomic_int_fast64_t turn_ns; /* when it woke up, or will; 0: it does not run */
+    struct loop_timer **heap;    /* 1-based binary heap by due_ns */
     int heap_count, heap_cap;
     struct loop_source *sources; /* only ever added to */
     int64_t window_ns;           /* start of the window in which messages are counted */
@@ -227,6 +231,11 @@ static int until_next_timer(struct loop *l)
     return timeout_ms;
 }
 
+static int64_t wakes_at_ns(struct loop *l, int timeout_ms)
+{
+    return timeout_ms < 0 ? INT64_MAX : saturate_add(loop_now_ns(l), timeout_ms * 1000000LL);
+}
+
 void loop_do_later(struct loop *l, struct loop_later *x, void (*run)(void *), void *arg)
 {
     if (x->queued)
@@ -303,7 +312,9 @@ int loop_run(struct loop *l)
         for (struct loop_source *s = l->sources; s != NULL; s = s->next)
             s->before_sleep(s->arg);
         gather(l);
+        atomic_store(&l->turn_ns, wakes_at_ns(l, timeout_ms));
         int n = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
+        atomic_store(&l->turn_ns, loop_now_ns(l));
         wake(l);
         for (int i = 0; i < n; i++) {
             if (events[i].data.ptr != NULL) {
@@ -319,11 +330,32 @@ int loop_run(struct loop *l)
                 caught = (int)info.ssi_signo;
         }
     }
+    atomic_store(&l->turn_ns, 0);
     loop_enter(l);
     atomic_store(&l->running, false);
     atomic_store(&l->stopping, false);
     loop_leave(l);
     return caught;
+}
+
+bool loop_stands_still(struct loop *l, char *why, size_t cap)
+{
+    int64_t turn_ns = atomic_load(&l->turn_ns);
+    int64_t for_ns = turn_ns != 0 ? loop_now_ns(l) - turn_ns : 0;
+    if (for_ns < STILL_NS)
+        return false;
+    snprintf(why, cap, "the loop has stood still for %lld s", (long long)(for_ns / 1000000000));
+    return true;
+}
+
+bool loop_enter_within(struct loop *l, int64_t limit_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + limit_ms % 1000 * 1000000;
+    until.tv_sec += limit_ms / 1000 + ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    return pthread_mutex_clocklock(&l->lock, CLOCK_MONOTONIC, &until) == 0;
 }
 
 void loop_stop(struct loop *l)

@@ -14,6 +14,7 @@
 #define AX_BUS_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -40,6 +41,13 @@ ax_err loop_new(struct loop **out, struct clock *clock);
 /* The lock is recursive. */
 void loop_enter(struct loop *l);
 void loop_leave(struct loop *l);
+/* loop_enter, for a thread that must not wait for a loop that stands still; false: not within
+ * limit_ms. */
+bool loop_enter_within(struct loop *l, int64_t limit_ms);
+
+/* True: loop_run has been busy with one turn for some seconds, and why says for how long. Any
+ * thread, without the lock. */
+bool loop_stands_still(struct loop *l, char *why, size_t cap);
 
 /* (Re)starts t to fire once after delay_ms (>= 0). Lock held. t must outlive its running. */
 void loop_timer_start(struct loop *l, struct loop_timer *t, int64_t delay_ms, void (*fire)(void *),

@@ -16,6 +16,8 @@
 static bool is_ready(void *arg, char *why, unsigned long cap)
 {
     struct dispatch *d = arg;
+    if (loop_stands_still(d->loop, why, cap))
+        return false;
     if (atomic_load(&d->is_ready))
         return true;
     snprintf(why, cap, "streams, consumers, the filter or the lease of a pool are not ready");

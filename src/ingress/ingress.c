@@ -21,6 +21,7 @@
 /* Slots beside the submissions': feeders, readers, submissions without reply subject. */
 #define PIPELINE_EXTRA 4096
 #define DRAIN_POLL_MS 20
+#define READY_WAIT_MS 1000 /* of who asks */
 
 static void on_opened(struct ingress *ing)
 {
@@ -168,7 +169,12 @@ bool ingress_is_ready(void *arg, char *why, unsigned long cap)
 {
     struct ingress *ing = arg;
     const char *reason = NULL;
-    loop_enter(ing->loop);
+    if (loop_stands_still(ing->loop, why, cap))
+        return false;
+    if (!loop_enter_within(ing->loop, READY_WAIT_MS)) {
+        snprintf(why, cap, "the loop is busy");
+        return false;
+    }
     if (ing->closing)
         reason = "stopping";
     else if (!ing->connected)
