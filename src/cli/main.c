@@ -36,12 +36,8 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    log_reserve_streams();
-    signal(SIGPIPE, SIG_IGN);
-    /* For wcwidth: output has the same columns whatever the environment names. */
-    setlocale(LC_CTYPE, "C.UTF-8");
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         print_overview();
         return CLI_OK;
@@ -76,8 +72,14 @@ int main(int argc, char **argv)
 
     c.argc = argc - first;
     c.argv = argv + first;
-    int code = c.command->run(&c);
-    if (fflush(stdout) != 0)
-        code = code == CLI_OK ? CLI_FAILED : code;
-    return code;
+    return c.command->run(&c);
+}
+
+int main(int argc, char **argv)
+{
+    log_reserve_streams();
+    signal(SIGPIPE, SIG_IGN);
+    /* For wcwidth: output has the same columns whatever the environment names. */
+    setlocale(LC_CTYPE, "C.UTF-8");
+    return output_end(run(argc, argv));
 }

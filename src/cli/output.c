@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,28 @@
 #include "base/text/safe_format.h"
 #include "base/text/safe_text.h"
 #include "base/text/utf8.h"
+#include "cli/cli.h"
+
+static int write_errno; /* of the first write to stdout that failed */
+
+/* After each: stdio keeps that a write failed, but not why. */
+static void note_error(void)
+{
+    if (write_errno == 0 && ferror(stdout))
+        write_errno = errno != 0 ? errno : EIO;
+}
+
+int output_end(int code)
+{
+    errno = 0;
+    fflush(stdout);
+    note_error();
+    /* Who closed a pipe has read enough. */
+    if (write_errno == 0 || write_errno == EPIPE)
+        return code;
+    say(CLI_FAILED, "stdout: %s", strerror(write_errno));
+    return code == CLI_OK ? CLI_FAILED : code;
+}
 
 /* Whoever reads a pipe or a file reads bytes, and gets them as they are. */
 static bool is_for_people(void)
@@ -33,11 +56,13 @@ void output_print(const char *format, ...)
         vprintf(format, args);
     }
     va_end(args);
+    note_error();
 }
 
 void output_own(const char *text)
 {
     printf("\n%s\n", text);
+    note_error();
 }
 
 /* Continuation bytes of UTF-8 do not count. */
@@ -96,6 +121,7 @@ void output_json(json_t *value)
     else
         fputs(text, stdout);
     putchar('\n');
+    note_error();
     free(text);
     json_decref(value);
 }
@@ -181,4 +207,5 @@ void output_body(natsMsg *msg)
     else
         fwrite(body, 1, bytes, stdout);
     putchar('\n');
+    note_error();
 }

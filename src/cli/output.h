@@ -35,4 +35,8 @@ void output_fields(const json_t *o, const char *const *fields, size_t count);
  * tabs. */
 void output_body(natsMsg *msg);
 
+/* The end of the program, whose exit code was to be code: writes what is left. What could not be
+ * written is said, and is a failure; a pipe that its reader has closed is none. */
+int output_end(int code);
+
 #endif

@@ -14,7 +14,6 @@ OUTPUT = "src/cli/output.c"
 # (file, what it uses): why it is there.
 EXCEPTIONS = {
     ("src/cli/cli.c", "stderr"): "say(), which makes the line safe",
-    ("src/cli/main.c", "stdout"): "flushes it at the end",
     ("src/cli/submit/progress.c", "stderr"): "a line that is written over, which it makes safe",
     ("src/cli/up/cmd_up.c", "stdout"): "flushes the ready line",
     ("src/cli/access/cmd_access.c", "stdout"):
