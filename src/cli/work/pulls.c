@@ -24,17 +24,22 @@ void pulls_want(struct pulls *p, int free_slots, int step)
     if (p->suspended || more < 1 || (more < step && p->asked > 0) || p->open_count == PULLS_MAX ||
         now_ms < p->not_before_ms)
         return;
+    int64_t expires_ms = EXPIRES_MS;
+    if (p->batch_max > 0 && more > p->batch_max)
+        more = (int)p->batch_max;
+    if (p->expires_max_ms > 0 && expires_ms > p->expires_max_ms)
+        expires_ms = p->expires_max_ms;
     char reply[128], payload[64];
     uint64_t number = ++p->numbers;
     snprintf(reply, sizeof(reply), "%s.%" PRIu64, p->inbox, number);
     snprintf(payload, sizeof(payload), "{\"batch\":%d,\"expires\":%" PRId64 "}", more,
-             EXPIRES_MS * INT64_C(1000000));
+             expires_ms * INT64_C(1000000));
     if (natsConnection_PublishRequest(p->nc, p->subject, reply, payload, (int)strlen(payload)) !=
         NATS_OK) {
         p->not_before_ms = now_ms + AFTER_REFUSAL_MS;
         return;
     }
-    p->open[p->open_count++] = (struct pull){number, more, now_ms + EXPIRES_MS + LAPSE_MS};
+    p->open[p->open_count++] = (struct pull){number, more, now_ms + expires_ms + LAPSE_MS};
     p->asked += more;
 }
 

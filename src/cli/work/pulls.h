@@ -18,10 +18,12 @@ struct pull {
 };
 /* Zero-initialise, then set nc, inbox and subject. */
 struct pulls {
-    natsConnection *nc; /* borrowed */
-    const char *inbox;  /* borrowed; statuses arrive on <inbox>.<number> */
-    char subject[128];  /* $JS.API.CONSUMER.MSG.NEXT.… */
-    int asked;          /* tasks asked for that have not arrived */
+    natsConnection *nc;     /* borrowed */
+    const char *inbox;      /* borrowed; statuses arrive on <inbox>.<number> */
+    char subject[128];      /* $JS.API.CONSUMER.MSG.NEXT.… */
+    int64_t batch_max;      /* tasks that one request may ask for; 0: any number */
+    int64_t expires_max_ms; /* how long one may wait; 0: for any time */
+    int asked;              /* tasks asked for that have not arrived */
     int open_count;
     struct pull open[PULLS_MAX]; /* oldest first */
     uint64_t numbers;            /* the last number given */

@@ -106,6 +106,13 @@ static void on_consumer_gone(struct worker *w)
     w->watch.due_ms = clock_now_ms() + INFO_MISSING_MS;
 }
 
+/* What an operator allows a pull request: more of it is refused. */
+static void note_limits(struct pulls *p, const json_t *config)
+{
+    p->batch_max = json_integer_value(json_object_get(config, "max_batch"));
+    p->expires_max_ms = json_integer_value(json_object_get(config, "max_expires")) / 1000000;
+}
+
 static void on_info(struct worker *w, natsMsg *msg)
 {
     struct api_answer a;
@@ -115,6 +122,7 @@ static void on_info(struct worker *w, natsMsg *msg)
     if (a.err == AX_OK && consumer_info_read(root, &info) == AX_OK) {
         check_created(w, api_time_ns(root, "created"));
         on_consumer(w, info.ack_wait_ns / 1000000);
+        note_limits(&w->pulls, json_object_get(root, "config"));
     } else if (a.err_code == JSERR_CONSUMER_NOT_FOUND || a.err_code == JSERR_STREAM_NOT_FOUND) {
         on_consumer_gone(w);
     }
