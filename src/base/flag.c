@@ -8,6 +8,7 @@
 
 #include "base/secret.h"
 #include "base/text/duration.h"
+#include "base/text/nearest.h"
 #include "base/text/size.h"
 #include "base/text/subject.h"
 
@@ -60,8 +61,11 @@ static ax_err refuse(const char *given, const char *value, const char *allowed, 
 static ax_err refuse_words(const struct flag_row *row, const char *given, const char *value,
                            struct problem *p)
 {
-    char allowed[96];
-    snprintf(allowed, sizeof(allowed), "one of %s", row->words);
+    char allowed[192], found[64], hint[96];
+    struct nearest near = {.word = value};
+    nearest_offer_words(&near, row->words, found, sizeof(found));
+    snprintf(allowed, sizeof(allowed), "one of %s%s", row->words,
+             nearest_text(&near, "", hint, sizeof(hint)));
     return refuse(given, value, allowed, p);
 }
 
@@ -213,6 +217,18 @@ static int name_chars(const char *arg)
     return n < 64 ? (int)n : 64;
 }
 
+static ax_err refuse_flag(const struct flag_row *rows, int count, const char *arg,
+                          struct problem *p)
+{
+    char name[65], hint[96];
+    struct nearest near = {.word = name + 2};
+    snprintf(name, sizeof(name), "%.*s", name_chars(arg), arg);
+    for (int i = 0; i < count && strncmp(name, "--", 2) == 0; i++)
+        nearest_offer(&near, rows[i].flag.name);
+    return problem_set(p, AX_E_INVALID, "%s: no such flag%s; see --help", name,
+                       nearest_text(&near, "--", hint, sizeof(hint)));
+}
+
 static ax_err store_hidden(const struct flag_row *row, const char *given, char *value,
                            struct problem *p)
 {
@@ -230,7 +246,7 @@ static ax_err take_flag(const struct flag_row *rows, int count, struct reading *
     char given[64];
     const struct flag_row *row = find_row(rows, count, arg, &value);
     if (row == NULL)
-        return problem_set(p, AX_E_INVALID, "%.*s: no such flag; see --help", name_chars(arg), arg);
+        return refuse_flag(rows, count, arg, p);
     snprintf(given, sizeof(given), "--%s", row->flag.name);
     if (row->flag.kind == FLAG_BOOL || row->flag.kind == FLAG_STOP) {
         if (value != NULL) {

@@ -1,6 +1,7 @@
 #include "cli/args.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/output.h"
 
@@ -19,6 +20,20 @@ static void print_help(struct cli *c, const struct flag_row *rows, int count)
     output_print("\nFlags of the connection (--server …): see `ax help`.\n");
 }
 
+/* has_failed: not all flags were read. */
+static bool wants_json(const struct cli *c, const struct flag *flags, int count, bool has_failed)
+{
+    bool json = false;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(flags[i].name, "json") != 0)
+            continue;
+        json = *(bool *)flags[i].target;
+        for (int k = 0; has_failed && k < c->argc; k++)
+            json = json || strcmp(c->argv[k], "--json") == 0;
+    }
+    return json;
+}
+
 int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min, int max)
 {
     struct flag_row rows[ROWS_MAX];
@@ -30,6 +45,7 @@ int args_parse(struct cli *c, const struct flag *flags, int flag_count, int min,
     rows[count++] = (struct flag_row){
         .flag = {.name = "help", .kind = FLAG_STOP, .target = &c->help}, .letter = 'h'};
     ax_err err = c->help ? AX_E_CLOSED : flag_parse(rows, count, false, &c->argc, c->argv, &p);
+    c->json = wants_json(c, flags, flag_count, err != AX_OK);
     if (err == AX_E_CLOSED) {
         print_help(c, rows, flag_count);
         return CLI_OK;

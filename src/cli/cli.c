@@ -7,6 +7,7 @@
 
 #include "base/text/safe_text.h"
 #include "bus/connect.h"
+#include "cli/failure.h"
 #include "cli/find_server.h"
 
 #define LINE_MAX_BYTES 1024
@@ -31,6 +32,8 @@ int say(int code, const char *format, ...)
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     put_line(line);
+    if (code != CLI_OK)
+        failure_note(line);
     return code;
 }
 

@@ -27,6 +27,7 @@ struct cli {
     struct options options;
     const struct command *command;
     bool help; /* args_parse only prints the command's help */
+    bool json; /* set by args_parse: --json is given */
     int argc;  /* what follows the command's name; after args_parse the positional ones only */
     char **argv;
 };

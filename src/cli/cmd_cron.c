@@ -357,7 +357,11 @@ int cmd_cron(struct cli *c)
         return code;
     cron.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
     cron.text = c->argc == 2 ? c->argv[1] : NULL;
-    if (cron.verb == NULL || (cron.verb->run == NULL) != (cron.text == NULL))
+    if (cron.verb == NULL) {
+        return verb_unknown(c, c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]),
+                            sizeof(verbs[0]));
+    }
+    if ((cron.verb->run == NULL) != (cron.text == NULL))
         return say(CLI_USAGE, "usage: ax cron %s", c->command->args);
     if (!session_check_name("--pool", cron.pool))
         return CLI_USAGE;

@@ -17,8 +17,8 @@ static void print_when(const char *what, int64_t ns)
     if (!ns)
         return;
     int64_t away_ns = clock_host_ns() - ns;
-    char when[32], age[32];
-    rfc3339_format(ns, when);
+    char exact[32], when[48], age[32];
+    output_when(rfc3339_format(ns, exact), when);
     if (away_ns >= 0)
         output_print("%-10s %s (%s ago)\n", what, when, output_seconds(away_ns, age));
     else

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text/nearest.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/output.h"
 
 static const struct command commands[] = {
@@ -34,6 +36,17 @@ static const struct command *find_command(const char *name)
             return &commands[i];
     }
     return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    struct nearest near = {.word = name};
+    char hint[64];
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        nearest_offer(&near, commands[i].name);
+    nearest_offer(&near, "help");
+    return say(CLI_USAGE, "%s: no such command%s; see `ax help`", name,
+               nearest_text(&near, "ax ", hint, sizeof(hint)));
 }
 
 static int run(int argc, char **argv)
@@ -68,11 +81,14 @@ static int run(int argc, char **argv)
     }
     c.command = find_command(name);
     if (!c.command)
-        return say(CLI_USAGE, "%s: no such command; see `ax help`", name);
+        return refuse_command(name);
 
     c.argc = argc - first;
     c.argv = argv + first;
-    return c.command->run(&c);
+    int code = c.command->run(&c);
+    if (c.json && code != CLI_OK)
+        failure_print(code);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -111,8 +111,16 @@ static void put_safe_json(const char *text)
     }
 }
 
+static bool has_json;
+
+bool output_has_json(void)
+{
+    return has_json;
+}
+
 void output_json(json_t *value)
 {
+    has_json = true;
     char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     if (text == NULL)
         fprintf(stderr, "ax: out of memory\n");
@@ -152,6 +160,18 @@ json_t *output_time(int64_t ns)
     return ns ? json_string(rfc3339_format(ns, buf)) : json_null();
 }
 
+char *output_when(const char *text, char buf[48])
+{
+    int64_t ns;
+    const char *point = strchr(text, '.');
+    size_t digits = point != NULL ? strspn(point + 1, "0123456789") : 0;
+    if (digits > 3 && rfc3339_parse(text, &ns))
+        snprintf(buf, 48, "%.*s%s", (int)(point + 4 - text), text, point + 1 + digits);
+    else
+        snprintf(buf, 48, "%s", text);
+    return buf;
+}
+
 char *output_seconds(int64_t ns, char buf[32])
 {
     int64_t s = ns / 1000000000;
@@ -175,6 +195,20 @@ char *output_span(double seconds, char buf[32])
     return output_seconds((int64_t)(seconds * 1e9), buf);
 }
 
+/* A key or a reason may look like a time. */
+static bool is_time_field(const char *field)
+{
+    return strcmp(field, "submitted") == 0 || strcmp(field, "died") == 0 ||
+           strncmp(field, "last_", 5) == 0 || strncmp(field, "next", 4) == 0;
+}
+
+static void print_text(const char *field, const char *value)
+{
+    char when[48];
+    bool is_time = strlen(value) < sizeof(when) && is_time_field(field);
+    output_print("%-10s %s\n", field, is_time ? output_when(value, when) : value);
+}
+
 void output_fields(const json_t *o, const char *const *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -182,7 +216,7 @@ void output_fields(const json_t *o, const char *const *fields, size_t count)
         if (json_is_integer(value))
             output_print("%-10s %" JSON_INTEGER_FORMAT "\n", fields[i], json_integer_value(value));
         else if (json_is_string(value))
-            output_print("%-10s %s\n", fields[i], json_string_value(value));
+            print_text(fields[i], json_string_value(value));
         else if (json_is_boolean(value))
             output_print("%-10s %s\n", fields[i], json_is_true(value) ? "yes" : "no");
     }

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <nats/nats.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* printf. On a terminal each %s is safe, so that text from a task needs nothing else. Conversions:
@@ -19,10 +20,15 @@ size_t output_columns(const char *text);
 /* Prints value on one line and releases it. NULL: says that memory ran out. On a terminal what is
  * not safe has JSON's own escapes, so that the value is the same. */
 void output_json(json_t *value);
+/* True: output_json was called. */
+bool output_has_json(void);
 /* A JSON string of any bytes (what is not UTF-8 becomes '?'). */
 json_t *output_text(const char *text);
 /* RFC 3339, or null for 0. */
 json_t *output_time(int64_t ns);
+/* An RFC 3339 time for people: to the millisecond, which is more than they read. text: any; what is
+ * no such time is copied. Returns buf. */
+char *output_when(const char *text, char buf[48]);
 /* "350ms", "12s", "3m07s", "5h02m", "3d04h". Returns buf. */
 char *output_seconds(int64_t ns, char buf[32]);
 

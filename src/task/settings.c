@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text/duration.h"
+#include "base/text/nearest.h"
 #include "base/text/quote.h"
 
 enum kind { REAL, WHOLE, DURATION, SWITCH, WEIGHTS };
@@ -49,9 +50,12 @@ static const struct field *find_field(const char *name)
 
 static ax_err unknown_field(const char *name, struct problem *p)
 {
-    char shown[QUOTE_MAX];
-    return problem_set(p, AX_E_INVALID, "%s is no setting; allowed: %s", quote_text(name, shown),
-                       FIELD_NAMES);
+    char shown[QUOTE_MAX], hint[96];
+    struct nearest near = {.word = name};
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        nearest_offer(&near, fields[i].name);
+    return problem_set(p, AX_E_INVALID, "%s is no setting%s; allowed: %s", quote_text(name, shown),
+                       nearest_text(&near, "", hint, sizeof(hint)), FIELD_NAMES);
 }
 
 static ax_err out_of_range(const struct field *f, const json_t *value, struct problem *p)

@@ -1,10 +1,10 @@
 #include "task/task_submit.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/text/nearest.h"
 #include "base/text/quote.h"
 #include "task/header.h"
 #include "task/header_table.h"
@@ -25,53 +25,24 @@ static ax_err refuse_schema(const char *field, const char *value, struct problem
                        field, quote_text(value, quoted));
 }
 
-/* Levenshtein distance without regard to case; names longer than the longest of AX's are far from
- * all of them. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 24 };
-    size_t n = strlen(a), m = strlen(b);
-    if (n > MAX || m > MAX)
-        return MAX;
-    size_t row[MAX + 1];
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t changed = diagonal +
-                             (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-            diagonal = row[j];
-            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = changed < shorter ? changed : shorter;
-        }
-    }
-    return row[m];
-}
-
 /* Names the nearest of AX's headers, or all that a producer can give. */
 static ax_err refuse_unknown(const char *name, struct problem *p)
 {
     char quoted[QUOTE_MAX];
     char list[256] = "";
-    const char *nearest = NULL;
-    size_t best = 4, used = 0;
+    struct nearest near = {.word = name};
+    size_t used = 0;
     for (int i = 0; i <= HEADER_COUNT; i++) {
         if (i < HEADER_COUNT && header_table[i].rule == NULL)
             continue;
         const char *allowed = i < HEADER_COUNT ? header_table[i].name : HDR_SCHEMA;
-        size_t d = distance(name, allowed);
-        if (d < best) {
-            best = d;
-            nearest = allowed;
-        }
+        nearest_offer(&near, allowed);
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used > 0 ? ", " : "",
                                  allowed);
     }
-    if (nearest) {
+    if (near.found != NULL) {
         return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; did you mean %s?",
-                           quote_text(name, quoted), nearest);
+                           quote_text(name, quoted), near.found);
     }
     return problem_set(p, AX_E_INVALID, "header %s is not one of AX's; allowed are %s",
                        quote_text(name, quoted), list);

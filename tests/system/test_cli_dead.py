@@ -30,7 +30,11 @@ async def pools(ax):
     assert listed["email"]["ack_wait_ms"] == 30000 and listed["email"]["queues"]["high"]["unfinished"] == 0, listed
     assert re.fullmatch(r"[A-Za-z0-9_-]+", listed["email"]["leader"]), listed
     table = (await good(ax, "pool", "ls")).splitlines()
-    assert listed["email"]["leader"] in table[[line.split()[0] for line in table].index("email")], table
+    # In three tables: what moves, who leads, what is set.
+    load, setup, settings = "\n".join(table).split("\n\n")
+    assert [t.split()[0] for t in load.splitlines()].count("email") == 1, load
+    assert listed["email"]["leader"] in next(t for t in setup.splitlines() if t.startswith("email ")), setup
+    assert '"backoff":"100ms"' in next(t for t in settings.splitlines() if t.startswith("email ")), settings
     assert table[0].split()[:4] == ["pool", "high", "normal", "low"], table
 
     for wrong, code, text in ((["add", "email"], 1, "there already"), (["set", "nowhere", "rate=1"], 1, "not there"),

@@ -68,7 +68,7 @@ async def answers(ax):
     code, out, err = await cli(ax, "status", "never-heard-of")
     assert code == 1 and not out and "unknown" in err and err.count("\n") == 1, (code, out, err)
     code, out, err = await cli(ax, "submit", "--pool", "idle", "--max-retry", "-1", "b")
-    assert code == 1 and "Ax-Max-Retry" in err and err.count("\n") == 1, (code, err)
+    assert code == 2 and "--max-retry" in err and err.count("\n") == 1, (code, err)
     code, out, err = await cli(ax, "submit", "--priority", "no such", "b")
     assert code == 2 and "--priority" in err, (code, err)
     for wrong in (["submit", "--nope"], ["submit", "a", "b"], ["submit", "--key", ""], ["nope"], ["status", "a", "b"],

@@ -48,10 +48,11 @@ async def test(ax):
     assert "Europe/Zurich" in await good(ax, "cron", "show", reply["task"])
     await bad(ax, ["nobody", "email"], "cron", "show", "nobody", "--pool", "email")
     await bad(ax, ["delayed-1"], "cron", "rm", "delayed-1", "--pool", "email")
-    await bad(ax, ["usage"], "cron", "stop", "nightly", code=2)
+    await bad(ax, ["did you mean pause?"], "cron", "stop", "nightly", code=2)
     await bad(ax, ["--wait"], "submit", "--cron", "@hourly", "--key", "k", "--wait", "x", code=2)
-    await bad(ax, ["six fields"], "submit", "--cron", "* * * *", "--key", "k", "x")
-    await bad(ax, ["IANA"], "submit", "--cron", "0 9 * * *", "--time-zone", "Local", "--key", "k", "x")
+    await bad(ax, ["six fields"], "submit", "--cron", "* * * *", "--key", "k", "x", code=2)
+    await bad(ax, ["IANA"], "submit", "--cron", "0 9 * * *", "--time-zone", "Local", "--key", "k", "x",
+              code=2)
 
     # The same again changes nothing; another one replaces it, also in another queue.
     again = await submit(ax, "nightly", "0 30 2 * * *", "--time-zone", "Europe/Zurich", "--timeout", "5m", "body")

@@ -31,8 +31,8 @@ async def test(ax):
     await ax.submit("x", "later", pool="rest", headers={"Ax-Delay": "1h"})
     await ax.submit("x", "waits", pool="rest")
     found = await says(("pool email", "no_workers"), ("pool rest", "paused"))
-    assert "1 tasks wait" in found["pool email", "no_workers"]["text"]
-    assert "1 tasks wait" in found["pool rest", "paused"]["text"] and found["pool rest", "paused"]["severity"] == "note"
+    assert "1 task waits" in found["pool email", "no_workers"]["text"]
+    assert "1 task waits" in found["pool rest", "paused"]["text"] and found["pool rest", "paused"]["severity"] == "note"
     assert set(found) == {("pool email", "no_workers"), ("pool rest", "paused")}, found
 
     async def nak(_):

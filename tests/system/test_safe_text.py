@@ -125,9 +125,9 @@ async def own_text(ax):
 async def refusals(ax):
     """Ingress tells what it was given without passing it on."""
     code, out, err = await piped(ax, "submit", "--pool", "email", "--max-retry", EVIL, "x")
-    assert code == 1 and b"max-retry" in err.lower(), err
+    assert code == 2 and b"max-retry" in err.lower(), err
     safe(err, "the answer")
-    await show(ax, "submit", "--pool", "email", "--max-retry", EVIL, "x", code=1)
+    await show(ax, "submit", "--pool", "email", "--max-retry", EVIL, "x", code=2)
     await show(ax, "submit", "--pool", "email", "--key", EVIL, "x", holds=" dead (duplicate)")
     await show(ax, "cancel", "--pool", "email", EVIL, code=1)
     await show(ax, "dead", "retry", "--pool", "email", EVIL, holds=" queued again")
@@ -143,7 +143,7 @@ async def answers(ax):
         await msg.respond(json.dumps(reply, ensure_ascii=False).encode())
     await ax.nc.subscribe("ax.submit.>", cb=answer)
     await ax.nc.flush()
-    await show(ax, "submit", "x", holds=f"ax: {SHOWN}\n", code=1)
+    await show(ax, "submit", "x", holds=f"ax: {SHOWN}\n", code=2)
     code, out, err = await piped(ax, "submit", "x")
     assert err == b"ax: " + EVIL + b"\n", err
     reply = {"task": "t", "state": EVIL.decode(), "stream": "s", "seq": 1}

@@ -1,5 +1,7 @@
 #include "base/text/nearest.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +10,11 @@
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Single insertions, deletions, replacements and swaps of neighbours that lead from a to b. */
@@ -20,9 +27,9 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
         d[0][k] = k;
     for (size_t i = 1; i <= a_len; i++) {
         for (size_t k = 1; k <= b_len; k++) {
-            size_t replaced = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            size_t replaced = d[i - 1][k - 1] + !is_same(a[i - 1], b[k - 1]);
             d[i][k] = least(replaced, least(d[i - 1][k], d[i][k - 1]) + 1);
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+            if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) && is_same(a[i - 2], b[k - 1]))
                 d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
         }
     }
@@ -33,6 +40,23 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 static size_t allowed(size_t length)
 {
     return length < 3 ? 0 : length < 5 ? 1 : length < 9 ? 2 : 3;
+}
+
+void nearest_offer_words(struct nearest *n, const char *words, char *buf, size_t cap)
+{
+    size_t chars;
+    for (const char *w = words; w != NULL && *w != '\0'; w += chars + (w[chars] == '|')) {
+        char word[WORD_MAX + 1];
+        struct nearest other = *n;
+        chars = strcspn(w, "|");
+        snprintf(word, sizeof(word), "%.*s", (int)chars, w);
+        nearest_offer(&other, word);
+        if (other.found != word)
+            continue;
+        snprintf(buf, cap, "%s", word);
+        n->found = buf;
+        n->distance = other.distance;
+    }
 }
 
 void nearest_offer(struct nearest *n, const char *candidate)

@@ -10,8 +10,11 @@ struct nearest {
     const char *found; /* borrowed from what was offered */
     size_t distance;   /* of found */
 };
-/* Of words equally near the first one stays. candidate: borrowed while n is used. */
+/* Of words equally near the first one stays; capitals count as small letters. candidate: borrowed
+ * while n is used. */
 void nearest_offer(struct nearest *n, const char *candidate);
+/* The same with each of "low|high". buf: a copy of what is found, borrowed while n is used. */
+void nearest_offer_words(struct nearest *n, const char *words, char *buf, size_t cap);
 /* "; did you mean ls?", or "" where nothing is near. Returns buf. */
 char *nearest_text(const struct nearest *n, const char *prefix, char *buf, size_t cap);
 

@@ -10,4 +10,10 @@ static inline const char *plural_s(int64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Of the verb: printf("%d task%s wait%s", n, plural_s(n), plural_verb(n)). Static. */
+static inline const char *plural_verb(int64_t n)
+{
+    return n == 1 ? "s" : "";
+}
+
 #endif

@@ -70,6 +70,10 @@ static void list_one(void *arg, const char *subject, uint64_t seq, int64_t time_
         json_array_append_new(l->all, o);
         return;
     }
+    char when[48];
+    const char *died = json_string_value(json_object_get(o, "died"));
+    if (died != NULL)
+        json_object_set_new(o, "died", output_text(output_when(died, when)));
     if (table_row_of(&l->table, o, fields) != AX_OK)
         l->err = AX_E_NOMEM;
     json_decref(o);
@@ -226,7 +230,11 @@ int cmd_dead(struct cli *c)
         return code;
     d.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
     d.text = c->argc == 2 ? c->argv[1] : NULL;
-    if (d.verb == NULL || !is_complete(&d))
+    if (d.verb == NULL) {
+        return verb_unknown(c, c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]),
+                            sizeof(verbs[0]));
+    }
+    if (!is_complete(&d))
         return say(CLI_USAGE, "usage: ax dead %s", c->command->args);
     if (!session_check_name("pool", named_pool(&d)) ||
         !session_check_name("--priority", d.priority))

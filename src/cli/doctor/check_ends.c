@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/saturate.h"
+#include "base/text/plural.h"
 #include "cli/doctor/check_pools.h"
 #include "cli/output.h"
 #include "cli/streams/advice.h"
@@ -127,7 +128,7 @@ static bool dead_letters(const struct view *v, const struct view_pool *p, struct
     (void)v;
     const struct stats_pool_recent *five = &p->stats.five_minutes;
     char ago[32];
-    finding_seen(f, "%" PRId64 " dead letters in the last %s", five->dead,
+    finding_seen(f, "%" PRId64 " dead letter%s in the last %s", five->dead, plural_s(five->dead),
                  output_span(five->seconds, ago));
     finding_fix(f, "ax dead ls %s; put the cause right; ax dead retry --all --pool %s", p->name,
                 p->name);
@@ -141,8 +142,8 @@ static bool leases_lost(const struct view *v, const struct view_pool *p, struct 
     char ago[32];
     finding_seen(f,
                  "its dispatcher lost the lease %" PRId64
-                 " times in the last %s: nothing started until it had it again",
-                 five->leases_lost, output_span(five->seconds, ago));
+                 " time%s in the last %s: nothing started until it had it again",
+                 five->leases_lost, plural_s(five->leases_lost), output_span(five->seconds, ago));
     finding_fix(f, "the server did not answer, or ax-dispatch did not run, for --lease-ttl: disks, "
                    "memory, processor; or lengthen it");
     return five->leases_lost > 0;
@@ -153,8 +154,9 @@ static bool leases_lapsed(const struct view *v, const struct view_pool *p, struc
     (void)v;
     const struct stats_pool_recent *five = &p->stats.five_minutes;
     char ago[32];
-    finding_seen(f, "%" PRId64 " leases of queue messages came back in the last %s",
-                 five->leases_lapsed, output_span(five->seconds, ago));
+    finding_seen(f, "%" PRId64 " lease%s of queue messages came back in the last %s",
+                 five->leases_lapsed, plural_s(five->leases_lapsed),
+                 output_span(five->seconds, ago));
     finding_fix(f, "after a restart that is as it should be; else ax-dispatch or nats-server is "
                    "overloaded, or was away");
     return five->leases_lapsed > 0;

@@ -1,4 +1,5 @@
 #include "cli/doctor/check_load.h"
+#include "base/text/plural.h"
 
 #include <inttypes.h>
 
@@ -125,9 +126,9 @@ static bool workers_busy(const struct view *v, const struct view_pool *p, struct
         return false;
     finding_seen(f,
                  "its workers are the bottleneck: they are %.0f%% busy, and %" PRId64
-                 " tasks wait, %+" PRId64 " in %s",
-                 100 * t->busy, t->pending, t->minute.pending_rise,
-                 output_span(t->minute.seconds, ago));
+                 " task%s wait%s, %+" PRId64 " in %s",
+                 100 * t->busy, t->pending, plural_s(t->pending), plural_verb(t->pending),
+                 t->minute.pending_rise, output_span(t->minute.seconds, ago));
     finding_fix(
         f, "more workers, or more places for each, or faster tasks; a higher rate does not help");
     return true;
@@ -137,9 +138,10 @@ static void describe_waiting(const struct view_pool *p, const char *what, struct
 {
     const struct stats_pool *t = &p->stats;
     char ago[32];
-    finding_seen(f, "%s: workers are %.0f%% busy, but %" PRId64 " tasks wait, %+" PRId64 " in %s",
-                 what, 100 * t->busy, t->pending, t->minute.pending_rise,
-                 output_span(t->minute.seconds, ago));
+    finding_seen(f,
+                 "%s: workers are %.0f%% busy, but %" PRId64 " task%s wait%s, %+" PRId64 " in %s",
+                 what, 100 * t->busy, t->pending, plural_s(t->pending), plural_verb(t->pending),
+                 t->minute.pending_rise, output_span(t->minute.seconds, ago));
     add_reason(p, f);
 }
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/plural.h"
 #include "cli/doctor/check_ends.h"
 #include "cli/doctor/check_load.h"
 #include "cli/output.h"
@@ -55,12 +56,13 @@ static bool consumer_made_again(const struct view *v, const struct view_pool *p,
 
 static bool no_leader(const struct view *v, const struct view_pool *p, struct finding *f)
 {
+    int64_t tasks = waiting(v, p);
     finding_seen(f,
                  p->counts.leader[0] != '\0'
                      ? "its leader (%s) does not answer: nothing of it starts; %" PRId64
-                       " tasks wait"
-                     : "no dispatcher leads it%s: nothing of it starts; %" PRId64 " tasks wait",
-                 p->counts.leader, waiting(v, p));
+                       " task%s wait%s"
+                     : "no dispatcher leads it%s: nothing of it starts; %" PRId64 " task%s wait%s",
+                 p->counts.leader, tasks, plural_s(tasks), plural_verb(tasks));
     finding_fix(f, "another one takes over when the lease has run out (--lease-ttl); if not, look "
                    "at the logs of ax-dispatch");
     return view_answered(v, "ax-dispatch") > 0 && !p->stats.answered;
@@ -85,8 +87,10 @@ static bool settings_unreadable(const struct view *v, const struct view_pool *p,
 
 static bool paused(const struct view *v, const struct view_pool *p, struct finding *f)
 {
-    finding_seen(f, "is paused by %s; %" PRId64 " tasks wait",
-                 p->paused ? "its settings" : "its consumer", waiting(v, p));
+    int64_t tasks = waiting(v, p);
+    finding_seen(f, "is paused by %s; %" PRId64 " task%s wait%s",
+                 p->paused ? "its settings" : "its consumer", tasks, plural_s(tasks),
+                 plural_verb(tasks));
     finding_fix(f, p->paused ? "ax pool resume %s" : "nats consumer resume AX_WORK %s -f", p->name);
     return check_pools_is_paused(p) && !p->is_unread;
 }
@@ -98,7 +102,8 @@ static bool no_workers(const struct view *v, const struct view_pool *p, struct f
     if (check_pools_is_paused(p) || tasks <= 0 || n->pulls > 0 || n->running > 0 ||
         p->stats.busy >= 0)
         return false;
-    finding_seen(f, "%" PRId64 " tasks wait and no worker asks for any", tasks);
+    finding_seen(f, "%" PRId64 " task%s wait%s and no worker asks for any", tasks, plural_s(tasks),
+                 plural_verb(tasks));
     finding_fix(f,
                 "start workers on consumer %s of AX_WORK; if they run, look at their connection "
                 "and permissions",

@@ -194,7 +194,11 @@ int cmd_pool(struct cli *c)
     if (code >= 0)
         return code;
     pool.verb = verb_find(c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]), sizeof(verbs[0]));
-    if (pool.verb == NULL || c->argc < pool.verb->min || c->argc > pool.verb->max)
+    if (pool.verb == NULL) {
+        return verb_unknown(c, c->argv[0], verbs, sizeof(verbs) / sizeof(verbs[0]),
+                            sizeof(verbs[0]));
+    }
+    if (c->argc < pool.verb->min || c->argc > pool.verb->max)
         return say(CLI_USAGE, "usage: ax pool %s", c->command->args);
     if (c->argc >= 2) {
         pool.name = c->argv[1];

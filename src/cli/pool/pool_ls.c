@@ -129,11 +129,11 @@ static void milliseconds(char cell[CELL_CHARS], double ms)
         output_seconds((int64_t)(ms * 1e6), cell);
 }
 
-/* Columns: name, one for each priority, those of MEASURES, leader, settings. */
-static const char *const measures[] = {"handed", "running", "pulls",    "busy",
-                                       "p50",    "p99",     "ack_wait", "max_pending"};
+/* Three tables, since one of all that is known would be wider than a terminal. */
+static const char *const measures[] = {"handed", "running", "pulls", "busy", "p50", "p99"};
 #define MEASURES (int)(sizeof(measures) / sizeof(measures[0]))
-#define COLUMNS_MAX (1 + PRIORITIES_MAX + MEASURES + 2)
+#define LOAD_COLUMNS_MAX (1 + PRIORITIES_MAX + MEASURES)
+#define SETUP_COLUMNS 4
 
 static void fill_measures(char cells[][CELL_CHARS], const struct pool_counts *n,
                           const struct stats_pool *s)
@@ -144,27 +144,23 @@ static void fill_measures(char cells[][CELL_CHARS], const struct pool_counts *n,
     percent(cells[3], s->busy);
     milliseconds(cells[4], s->run.p50_ms);
     milliseconds(cells[5], s->run.p99_ms);
-    output_seconds(saturate_mul(n->ack_wait_ms, 1000000), cells[6]);
-    number(cells[7], n->max_ack_pending);
 }
 
 static void add_heading(struct table *t, const struct listing *l)
 {
-    const char *cells[COLUMNS_MAX] = {"pool"};
+    const char *cells[LOAD_COLUMNS_MAX] = {"pool"};
     int k = 1;
     for (int i = 0; i < l->priorities.count; i++)
         cells[k++] = l->priorities.list[i].name;
     for (int i = 0; i < MEASURES; i++)
         cells[k++] = measures[i];
-    cells[k++] = "leader";
-    cells[k] = "settings";
     table_row(t, cells);
 }
 
-static void add_pool(struct table *t, const struct listing *l, int pool)
+static void add_load(struct table *t, const struct listing *l, int pool)
 {
     const struct pool_counts *n = &l->counts[pool];
-    const char *cells[COLUMNS_MAX] = {l->pools.list[pool].name};
+    const char *cells[LOAD_COLUMNS_MAX] = {l->pools.list[pool].name};
     char text[PRIORITIES_MAX + MEASURES][CELL_CHARS];
     int numbers = l->priorities.count + MEASURES;
     for (int i = 0; i < l->priorities.count; i++)
@@ -172,18 +168,41 @@ static void add_pool(struct table *t, const struct listing *l, int pool)
     fill_measures(text + l->priorities.count, n, &l->stats[pool]);
     for (int i = 0; i < numbers; i++)
         cells[1 + i] = text[i];
-    cells[1 + numbers] = n->leader[0] != '\0' ? n->leader : "-";
-    cells[2 + numbers] = l->pools.list[pool].json;
     table_row(t, cells);
+}
+
+static void add_setup(struct table *t, const struct listing *l, int pool)
+{
+    const struct pool_counts *n = &l->counts[pool];
+    char wait[CELL_CHARS], most[CELL_CHARS];
+    output_seconds(saturate_mul(n->ack_wait_ms, 1000000), wait);
+    number(most, n->max_ack_pending);
+    table_row(t, (const char *[SETUP_COLUMNS]){l->pools.list[pool].name, wait, most,
+                                               n->leader[0] != '\0' ? n->leader : "-"});
+}
+
+static void print_tables(const struct listing *l)
+{
+    struct table load = {.columns = 1 + l->priorities.count + MEASURES};
+    struct table setup = {.columns = SETUP_COLUMNS}, settings = {.columns = 2};
+    add_heading(&load, l);
+    table_row(&setup, (const char *[SETUP_COLUMNS]){"pool", "ack_wait", "max_pending", "leader"});
+    table_row(&settings, (const char *[]){"pool", "settings"});
+    for (int i = 0; i < l->pools.count; i++) {
+        add_load(&load, l, i);
+        add_setup(&setup, l, i);
+        table_row(&settings, (const char *[]){l->pools.list[i].name, l->pools.list[i].json});
+    }
+    table_print(&load);
+    output_print("\n");
+    table_print(&setup);
+    output_print("\n");
+    table_print(&settings);
 }
 
 static void print_text(const struct listing *l)
 {
-    struct table t = {.columns = 1 + l->priorities.count + MEASURES + 2};
-    add_heading(&t, l);
-    for (int i = 0; i < l->pools.count; i++)
-        add_pool(&t, l, i);
-    table_print(&t);
+    print_tables(l);
     for (int i = 0; i < l->pools.count; i++) {
         struct advice list[ADVICE_MAX];
         const char *name = l->pools.list[i].name;

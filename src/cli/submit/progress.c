@@ -11,7 +11,7 @@
 #define FIRST_MS 1000
 #define EVERY_MS 250
 #define NEVER_MS INT64_MAX
-#define TEXT_MAX_BYTES 512
+#define TEXT_MAX_BYTES 768
 
 void progress_begin(struct progress *p)
 {

@@ -7,6 +7,7 @@
 #include "base/text/duration.h"
 #include "bus/jserr.h"
 #include "cli/streams/stored.h"
+#include "cli/submit/answer_text.h"
 
 #define RETRY_AFTER_DEFAULT_MS 250
 #define RETRY_AFTER_MAX_MS 60000
@@ -83,11 +84,14 @@ static const char *text_of(const json_t *o, const char *name)
 static void read_error(struct submit_answer *a, const json_t *error, natsMsg *reply)
 {
     int err_code = (int)json_integer_value(json_object_get(error, "err_code"));
-    bool busy = json_integer_value(json_object_get(error, "code")) == 503;
+    int code = (int)json_integer_value(json_object_get(error, "code"));
+    bool busy = code == 503;
     /* JetStream did not answer ingress: the task may be stored and may be not. */
     bool unknown = busy && err_code == JSERR_JS_UNAVAILABLE;
     a->outcome = unknown ? SUBMIT_UNANSWERED : busy ? SUBMIT_BUSY : SUBMIT_REFUSED;
-    snprintf(a->description, sizeof(a->description), "%s", text_of(error, "description"));
+    a->code = code;
+    a->err_code = err_code;
+    answer_text_for_people(text_of(error, "description"), a->description, sizeof(a->description));
     const char *hint = stored_header(reply, HDR_RETRY_AFTER);
     if (hint == NULL || !duration_parse(hint, RETRY_AFTER_MAX_MS, &a->retry_after_ms))
         a->retry_after_ms = RETRY_AFTER_DEFAULT_MS;

@@ -41,7 +41,7 @@ struct lines {
     int64_t line;
     int64_t accepted, duplicates, busy, refused, unanswered;
     int64_t left;        /* lines that were busy when the command was interrupted */
-    char last_busy[256]; /* what ingress said, for the progress; "": nothing */
+    char last_busy[512]; /* what ingress said, for the progress; "": nothing */
     struct progress progress;
 };
 
@@ -243,7 +243,7 @@ static int summary(struct lines *l)
 
 static void show_progress(struct lines *l)
 {
-    char sums[160], text[512];
+    char sums[160], text[768];
     if (!progress_is_due(&l->progress))
         return;
     sums_text(l, sums, sizeof(sums));

@@ -3,9 +3,13 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/text/nearest.h"
 #include "bus/connect.h"
+#include "bus/provision/provision.h"
+#include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/streams/find.h"
 #include "cli/streams/recorded.h"
@@ -15,6 +19,7 @@
 #define TRY_AGAIN_MS 200 /* times the number of tries */
 #define LOOK_AGAIN_MS 5000
 #define LISTEN_MS 10
+#define ANSWER_INVALID 400 /* code of an answer: what was given is not allowed */
 
 /* ---- submitting */
 
@@ -161,10 +166,45 @@ static int wait_end(natsConnection *nc, const struct submit_flags *f, const char
 
 /* ---- what is printed */
 
-static int say_unanswered(const struct submit_flags *f, const struct submit_answer *a)
+/* Where it is known that there is no such priority, that and which one may be meant is said; -1: it
+ * is there, or cannot be asked for. */
+static int say_priority(natsConnection *nc, const struct submit_flags *f)
+{
+    struct priorities ps;
+    struct nearest near = {.word = f->priority};
+    char all[256] = "", hint[64];
+    if (provision_priorities(nc, &ps, NULL) != AX_OK || ps.count == 0 ||
+        priorities_find(&ps, f->priority) >= 0)
+        return -1;
+    for (int i = 0; i < ps.count; i++) {
+        size_t used = strlen(all);
+        nearest_offer(&near, ps.list[i].name);
+        snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "", ps.list[i].name);
+    }
+    return say(CLI_USAGE, "--priority: there is no %s%s; there are: %s", f->priority,
+               nearest_text(&near, "", hint, sizeof(hint)), all);
+}
+
+static int say_nobody(natsConnection *nc, const struct submit_flags *f)
+{
+    int code = say_priority(nc, f);
+    return code >= 0 ? code : say(CLI_FAILED, "nobody takes submissions: is ax-ingress running?");
+}
+
+static int say_refused(natsConnection *nc, const struct submit_flags *f,
+                       const struct submit_answer *a)
+{
+    int code = a->code == ANSWER_INVALID ? say_priority(nc, f) : -1;
+    return code >= 0
+               ? code
+               : say(a->code == ANSWER_INVALID ? CLI_USAGE : CLI_FAILED, "%s", a->description);
+}
+
+static int say_unanswered(natsConnection *nc, const struct submit_flags *f,
+                          const struct submit_answer *a)
 {
     if (a->nobody)
-        return say(CLI_FAILED, "nobody takes submissions: is ax-ingress running?");
+        return say_nobody(nc, f);
     return say(CLI_FAILED, "no answer%s%s: it is not known whether the task was accepted%s",
                a->description[0] != '\0' ? ": " : "", a->description,
                f->key != NULL ? "; submit it again with the same key"
@@ -211,13 +251,14 @@ static int report_end(natsConnection *nc, const struct submit_flags *f,
 
 static int report(natsConnection *nc, const struct submit_flags *f, const struct submit_answer *a)
 {
+    failure_answer(a->code, a->err_code, a->outcome == SUBMIT_BUSY ? a->retry_after_ms : -1);
     switch (a->outcome) {
     case SUBMIT_BUSY:
         return say(CLI_BUSY, "%s", a->description);
     case SUBMIT_REFUSED:
-        return say(CLI_FAILED, "%s", a->description);
+        return say_refused(nc, f, a);
     case SUBMIT_UNANSWERED:
-        return say_unanswered(f, a);
+        return say_unanswered(nc, f, a);
     case SUBMIT_ACCEPTED:
     case SUBMIT_DUPLICATE:
         break;

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/saturate.h"
+#include "base/text/plural.h"
 #include "base/text/rfc3339.h"
 #include "bus/pipeline_get.h"
 #include "dispatch/attempt/acks.h"
@@ -258,9 +259,12 @@ static void why_dead(const struct attempt *a, const struct task *t, char *why, s
     if (a->end.kind == END_BURIED) {
         snprintf(why, cap, "%s", a->end.reason);
     } else if (a->end.kind == END_TIMED_OUT) {
-        snprintf(why, cap, "timed out %u times, last: %s", t->timeouts + 1, a->end.reason);
+        uint32_t times = t->timeouts + 1;
+        snprintf(why, cap, "timed out %u time%s, last: %s", times, plural_s(times), a->end.reason);
     } else {
-        snprintf(why, cap, "failed %" PRId64 " times, last: %s", failures(t), a->end.reason);
+        int64_t times = failures(t);
+        snprintf(why, cap, "failed %" PRId64 " time%s, last: %s", times, plural_s(times),
+                 a->end.reason);
     }
 }
 

@@ -85,6 +85,11 @@ static void answers_are_told_apart(void **state)
     a = answer("{\"error\":{\"code\":400,\"err_code\":10003,\"description\":\"Ax-Delay: no\"}}",
                NULL);
     assert_int_equal(a.outcome, SUBMIT_REFUSED);
+    assert_string_equal(a.description, "--delay: no");
+    a = answer(
+        "{\"error\":{\"code\":503,\"err_code\":10077,\"description\":\"full, retry in 60000ms\"}}",
+        "60000ms");
+    assert_string_equal(a.description, "full, retry in 60s");
     a = answer("{\"error\":{\"code\":503,\"err_code\":10008,\"description\":\"no word\"}}",
                "250ms");
     assert_int_equal(a.outcome, SUBMIT_UNANSWERED);
