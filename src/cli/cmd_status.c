@@ -11,21 +11,25 @@
 #include "cli/session.h"
 #include "cli/streams/find_key.h"
 #include "cli/streams/overview.h"
+#include "cli/streams/server_clock.h"
 
-static void print_when(const char *what, int64_t ns)
+/* now_ns: the server's; 0: not known, so that no age is told. */
+static void print_when(const char *what, int64_t ns, int64_t now_ns)
 {
     if (!ns)
         return;
-    int64_t away_ns = clock_host_ns() - ns;
+    int64_t away_ns = now_ns - ns;
     char exact[32], when[48], age[32];
     output_when(rfc3339_format(ns, exact), when);
-    if (away_ns >= 0)
+    if (now_ns == 0)
+        output_print("%-10s %s\n", what, when);
+    else if (away_ns >= 0)
         output_print("%-10s %s (%s ago)\n", what, when, output_seconds(away_ns, age));
     else
         output_print("%-10s %s (in %s)\n", what, when, output_seconds(-away_ns, age));
 }
 
-static void print_found(const struct found *f)
+static void print_found(const struct found *f, int64_t now_ns)
 {
     output_print("%-10s %s\n%-10s %s\n%-10s %s\n", "state", find_state_text(f->state), "task",
                  f->id, "pool", f->pool);
@@ -41,9 +45,9 @@ static void print_found(const struct found *f)
         output_print("%-10s %" PRId64 "\n", "attempt", f->attempt);
     if (f->fence)
         output_print("%-10s %" PRIu64 "\n", "fence", f->fence);
-    print_when("submitted", f->submitted_ns);
-    print_when("since", f->since_ns);
-    print_when("next run", f->next_ns);
+    print_when("submitted", f->submitted_ns, now_ns);
+    print_when("since", f->since_ns, now_ns);
+    print_when("next run", f->next_ns, now_ns);
     if (f->reason[0])
         output_print("%-10s %s\n", "reason", f->reason);
     output_print("%-10s %s, sequence %" PRIu64 "\n", "stored in", f->stream, f->seq);
@@ -92,6 +96,12 @@ static int show_overview(natsConnection *nc, const struct lookup *l)
     return CLI_OK;
 }
 
+static int64_t server_now(natsConnection *nc, const char *stream)
+{
+    struct clock clock;
+    return server_clock_read(nc, stream, &clock, NULL) == AX_OK ? clock_ax_ns(&clock) : 0;
+}
+
 static int show_task(natsConnection *nc, const struct lookup *l)
 {
     struct found f;
@@ -103,7 +113,7 @@ static int show_task(natsConnection *nc, const struct lookup *l)
     else if (f.state == TASK_UNKNOWN)
         return lookup_unknown(nc, l);
     else
-        print_found(&f);
+        print_found(&f, server_now(nc, f.stream));
     return f.state == TASK_UNKNOWN ? CLI_FAILED : CLI_OK;
 }
 

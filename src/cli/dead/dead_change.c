@@ -11,6 +11,7 @@
 #include "cli/dead/dead_letter.h"
 #include "cli/dead/dead_retry.h"
 #include "cli/output.h"
+#include "cli/streams/server_clock.h"
 #include "cli/streams/stored_count.h"
 
 #define SAID_MAX 3 /* failures of many letters most often have one cause */
@@ -19,6 +20,7 @@ struct changing {
     const struct dead_change *change;
     struct priorities priorities;
     struct dead_retry retry;
+    struct clock clock;
     int64_t changed, held, failed;
 };
 
@@ -72,7 +74,11 @@ static ax_err begin(natsConnection *nc, const struct dead_change *change, struct
 {
     *c = (struct changing){.change = change};
     c->retry = (struct dead_retry){.priorities = &c->priorities, .priority = change->priority};
-    return change->drop ? AX_OK : provision_priorities(nc, &c->priorities, p);
+    if (change->drop)
+        return AX_OK;
+    c->retry.clock = &c->clock;
+    ax_err err = provision_priorities(nc, &c->priorities, p);
+    return err == AX_OK ? server_clock_read(nc, STREAM_DEAD, &c->clock, p) : err;
 }
 
 int dead_change_one(natsConnection *nc, const struct dead_change *change, const char *text)

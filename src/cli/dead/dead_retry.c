@@ -14,14 +14,14 @@
 #define PUT_TRIES 5
 
 /* The message that brings the task back as if it were submitted for the first time. */
-static ax_err build(struct task *t, const struct stored *letter, natsMsg **out)
+static ax_err build(struct task *t, const struct stored *letter, int64_t now_ns, natsMsg **out)
 {
     char subject[SUBJECT_MAX_CHARS];
     t->retried = letter->seq;
     t->attempt = 1;
     t->timeouts = t->given_back = 0;
     /* Its time to start has passed already; whoever asks for it again means it. */
-    if (t->expires_ns != 0 && t->expires_ns < clock_host_ns())
+    if (t->expires_ns != 0 && t->expires_ns <= now_ns)
         t->expires_ns = 0;
     name_subject(subject, "queue", t->priority, t->pool, t->id);
     ax_err err = task_to_msg(t, subject, NULL, out);
@@ -57,11 +57,12 @@ static ax_err check_queue(natsConnection *nc, const struct priority *pr, const s
 }
 
 /* *err_code: what the queue refused with, 0: nothing. */
-static ax_err put_back(natsConnection *nc, const struct priority *pr, struct task *t,
-                       const struct stored *letter, int *err_code, struct problem *p)
+static ax_err put_back(natsConnection *nc, const struct priority *pr, int64_t now_ns,
+                       struct task *t, const struct stored *letter, int *err_code,
+                       struct problem *p)
 {
     natsMsg *msg = NULL;
-    ax_err err = build(t, letter, &msg);
+    ax_err err = build(t, letter, now_ns, &msg);
     if (err != AX_OK)
         return problem_set(p, err, "%s: %s", t->id, ax_err_text(err));
     FAULT("dead-retry.publish.before");
@@ -90,8 +91,10 @@ static enum dead_retry_outcome retry_task(natsConnection *nc, struct dead_retry 
         return DEAD_RETRY_FAILED;
     }
     ax_err err = AX_E_FULL;
-    if (!r->is_full[at])
-        err = put_back(nc, &r->priorities->list[at], t, letter, &err_code, p);
+    if (!r->is_full[at]) {
+        err = put_back(nc, &r->priorities->list[at], clock_ax_ns(r->clock), t, letter, &err_code,
+                       p);
+    }
     if (err != AX_OK && (r->is_full[at] || err_code == JSERR_STORE_FULL)) {
         r->is_full[at] = true;
         problem_set(p, err, "%s: queue %s is full; the dead letter stays", t->id, t->priority);

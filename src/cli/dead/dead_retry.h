@@ -5,6 +5,7 @@
 #include <nats/nats.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "bus/provision/provision.h"
 #include "cli/streams/stored.h"
 #include "task/names.h"
@@ -12,6 +13,7 @@
 struct dead_retry {
     const struct priorities *priorities; /* borrowed */
     const char *priority;                /* the queue; NULL: the one that the task came from */
+    struct clock *clock;                 /* the server's (streams/server_clock.h); borrowed */
     /* Set: this queue is full, so nothing more is offered to it. */
     bool is_full[PRIORITIES_MAX];
     /* Set by each call: the task, and where it went or would go. */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bus/api.h"
+#include "cli/streams/server_clock.h"
 #include "cli/streams/stored.h"
 #include "task/names.h"
 #include "task/task_dead.h"
@@ -72,7 +73,7 @@ int64_t pool_tasks_sum(const struct pool_tasks *n)
 /* ---- making dead letters */
 
 static ax_err write_letter(natsConnection *nc, const char *stream, const struct stored *s,
-                           const char *reason, struct problem *p)
+                           const char *reason, struct clock *clock, struct problem *p)
 {
     natsMsg *msg = NULL;
     const struct task_dead_source from = {.stream = stream,
@@ -80,7 +81,7 @@ static ax_err write_letter(natsConnection *nc, const char *stream, const struct 
                                           .seq = s->seq,
                                           .time_ns = s->time_ns,
                                           .msg = s->msg};
-    ax_err err = task_dead_of_stored(&from, NULL, reason, clock_host_ns(),
+    ax_err err = task_dead_of_stored(&from, NULL, reason, clock_ax_ns(clock),
                                      natsConnection_GetMaxPayload(nc), &msg);
     if (err != AX_OK)
         return problem_set(p, err, "%s: %s", s->subject, ax_err_text(err));
@@ -91,14 +92,14 @@ static ax_err write_letter(natsConnection *nc, const char *stream, const struct 
 
 /* reason NULL: the messages only go. */
 static ax_err empty(natsConnection *nc, const char *stream, const char *filter, const char *reason,
-                    int64_t *buried, struct problem *p)
+                    struct clock *clock, int64_t *buried, struct problem *p)
 {
     uint64_t from = 1;
     for (;;) {
         struct stored s;
         ax_err err = stored_next(nc, stream, filter, from, &s, p);
         if (err == AX_OK && reason != NULL)
-            err = write_letter(nc, stream, &s, reason, p);
+            err = write_letter(nc, stream, &s, reason, clock, p);
         else if (err == AX_E_NOT_FOUND)
             return AX_OK;
         if (err == AX_OK) {
@@ -113,25 +114,29 @@ static ax_err empty(natsConnection *nc, const char *stream, const char *filter, 
 }
 
 static ax_err empty_stage(natsConnection *nc, const char *stream, const char *stage,
-                          const char *pool, const char *reason, int64_t *buried, struct problem *p)
+                          const char *pool, const char *reason, struct clock *clock,
+                          int64_t *buried, struct problem *p)
 {
     char filter[SUBJECT_MAX_CHARS];
     snprintf(filter, sizeof(filter), "ax.%s.%s.>", stage, pool);
-    return empty(nc, stream, filter, reason, buried, p);
+    return empty(nc, stream, filter, reason, clock, buried, p);
 }
 
 ax_err pool_tasks_bury(natsConnection *nc, const struct priorities *ps, const char *pool,
                        const char *reason, int64_t *buried, struct problem *p)
 {
-    ax_err err = empty_stage(nc, STREAM_SPILL, "spill.*", pool, reason, buried, p);
+    struct clock clock;
+    ax_err err = server_clock_read(nc, STREAM_DEAD, &clock, p);
     if (err == AX_OK)
-        err = empty_stage(nc, STREAM_LATER, "later.*", pool, reason, buried, p);
+        err = empty_stage(nc, STREAM_SPILL, "spill.*", pool, reason, &clock, buried, p);
     if (err == AX_OK)
-        err = empty_stage(nc, STREAM_LATER, "due.*", pool, reason, buried, p);
+        err = empty_stage(nc, STREAM_LATER, "later.*", pool, reason, &clock, buried, p);
+    if (err == AX_OK)
+        err = empty_stage(nc, STREAM_LATER, "due.*", pool, reason, &clock, buried, p);
     for (int i = 0; err == AX_OK && i < ps->count; i++)
-        err = empty_stage(nc, ps->list[i].stream, "queue.*", pool, reason, buried, p);
+        err = empty_stage(nc, ps->list[i].stream, "queue.*", pool, reason, &clock, buried, p);
     /* Rule 1: a hand-off goes only after its queue message. */
     if (err == AX_OK)
-        err = empty_stage(nc, STREAM_WORK, "work", pool, NULL, buried, p);
+        err = empty_stage(nc, STREAM_WORK, "work", pool, NULL, &clock, buried, p);
     return err;
 }
