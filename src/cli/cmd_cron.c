@@ -23,7 +23,10 @@
 #include "task/task_stored.h"
 
 #define ROUNDS 10
-#define BATCH 1000 /* AX_LATER may hold a million tasks */
+/* AX_LATER may hold a million tasks. For each batch the server counts what comes after it; with a
+ * filter it does so task by task, which takes a quarter of a second a batch. */
+#define BATCH 20000
+#define ALL_SUBJECTS ">"
 
 const char cmd_cron_detail[] =
     "A schedule is made by `ax submit --cron`, and named by its key (in --pool) or its id. pause "
@@ -61,12 +64,22 @@ static json_t *schedule_json(const char *subject, natsMsg *msg, uint64_t seq)
 
 /* ---- ls */
 
+struct listing {
+    json_t *all;
+    const char *pool; /* NULL: all */
+};
+
 static void list_one(void *arg, const char *subject, uint64_t seq, int64_t time_ns, natsMsg *msg)
 {
+    struct listing *l = arg;
+    struct task_subject s;
     (void)time_ns;
-    json_t *o = stored_header(msg, HDR_CRON) != NULL ? schedule_json(subject, msg, seq) : NULL;
+    if (stored_header(msg, HDR_CRON) == NULL || !name_parse_task_subject(subject, &s) ||
+        strcmp(s.stage, "later") != 0 || (l->pool != NULL && strcmp(l->pool, s.pool) != 0))
+        return;
+    json_t *o = schedule_json(subject, msg, seq);
     if (o != NULL)
-        json_array_append_new(arg, o);
+        json_array_append_new(l->all, o);
 }
 
 static const char *text_of(const json_t *o, const char *name)
@@ -95,12 +108,11 @@ static void print_list(json_t *all)
 
 static int list(natsConnection *nc, const struct cron *c)
 {
-    char filter[SUBJECT_MAX_CHARS];
     struct problem p = {0};
     json_t *all = json_array();
-    snprintf(filter, sizeof(filter), "ax.later.*.%s.*", c->pool != NULL ? c->pool : "*");
-    struct stored_range range = {.stream = STREAM_LATER, .filter = filter, .batch = BATCH};
-    if (stored_each(nc, &range, list_one, all, &p) != AX_OK) {
+    struct listing l = {.all = all, .pool = c->pool};
+    struct stored_range range = {.stream = STREAM_LATER, .filter = ALL_SUBJECTS, .batch = BATCH};
+    if (stored_each(nc, &range, list_one, &l, &p) != AX_OK) {
         json_decref(all);
         return say_problem(&p);
     }
