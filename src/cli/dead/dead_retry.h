@@ -13,7 +13,7 @@
 struct dead_retry {
     const struct priorities *priorities; /* borrowed */
     const char *priority;                /* the queue; NULL: the one that the task came from */
-    struct clock *clock;                 /* the server's (streams/server_clock.h); borrowed */
+    struct clock *clock;                 /* the server's (cli/streams/server_clock.h); borrowed */
     /* Set: this queue is full, so nothing more is offered to it. */
     bool is_full[PRIORITIES_MAX];
     /* Set by each call: the task, and where it went or would go. */

@@ -41,7 +41,7 @@ struct submit_answer {
     int64_t retry_after_ms; /* busy */
     bool nobody;            /* unanswered, for nobody listens: certainly not accepted */
     int code, err_code;     /* busy, refused: as in a PubAck; 0: not told */
-    char description[512];  /* busy, refused; for people (answer_text.h) */
+    char description[512];  /* busy, refused; for people (cli/submit/answer_text.h) */
 };
 /* Reads ingress's answer (borrowed). Foreign input. */
 void submit_parse(struct submit_answer *a, natsMsg *reply);
