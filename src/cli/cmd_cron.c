@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bus/jserr.h"
@@ -12,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/streams/pool_names.h"
+#include "cli/streams/schedule_names.h"
 #include "cli/streams/stored.h"
 #include "cli/streams/stored_each.h"
 #include "cli/table.h"
@@ -106,16 +108,69 @@ static void print_list(json_t *all)
     json_decref(all);
 }
 
+/* name: "pool.id". One that was removed meanwhile is left out. */
+static ax_err list_named(natsConnection *nc, struct listing *l, const char *name, struct problem *p)
+{
+    char subject[SUBJECT_MAX_CHARS];
+    struct stored s;
+    snprintf(subject, sizeof(subject), "ax.later.*.%s", name);
+    ax_err err = stored_last(nc, STREAM_LATER, subject, &s, p);
+    if (err == AX_OK)
+        list_one(l, s.subject, s.seq, s.time_ns, s.msg);
+    stored_clear(&s);
+    return err == AX_E_NOT_FOUND ? AX_OK : err;
+}
+
+static ax_err read_list(natsConnection *nc, struct listing *l, struct problem *p)
+{
+    struct stored_range range = {.stream = STREAM_LATER, .filter = ALL_SUBJECTS, .batch = BATCH};
+    json_t *names = schedule_names_read(nc), *name;
+    size_t i;
+    if (names == NULL)
+        return stored_each(nc, &range, list_one, l, p);
+    ax_err err = AX_OK;
+    json_array_foreach(names, i, name) {
+        if (err == AX_OK)
+            err = list_named(nc, l, json_string_value(name), p);
+    }
+    json_decref(names);
+    return err;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    json_int_t left = json_integer_value(json_object_get(*(json_t *const *)a, "seq"));
+    json_int_t right = json_integer_value(json_object_get(*(json_t *const *)b, "seq"));
+    return left < right ? -1 : left > right;
+}
+
+/* In the order in which the schedules were stored; out of memory: as they come. Returns all. */
+static json_t *sort(json_t *all)
+{
+    size_t count = json_array_size(all);
+    json_t **list = calloc(count + 1, sizeof(json_t *));
+    if (list == NULL)
+        return all;
+    for (size_t i = 0; i < count; i++)
+        list[i] = json_incref(json_array_get(all, i));
+    qsort(list, count, sizeof(json_t *), by_seq);
+    json_array_clear(all);
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(all, list[i]);
+    free(list);
+    return all;
+}
+
 static int list(natsConnection *nc, const struct cron *c)
 {
     struct problem p = {0};
     json_t *all = json_array();
     struct listing l = {.all = all, .pool = c->pool};
-    struct stored_range range = {.stream = STREAM_LATER, .filter = ALL_SUBJECTS, .batch = BATCH};
-    if (stored_each(nc, &range, list_one, &l, &p) != AX_OK) {
+    if (read_list(nc, &l, &p) != AX_OK) {
         json_decref(all);
         return say_problem(&p);
     }
+    all = sort(all);
     if (c->json)
         output_json(all);
     else

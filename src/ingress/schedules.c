@@ -166,3 +166,15 @@ ax_err schedules_start(struct schedules **out, struct ingress *ing)
     on_timer(s);
     return AX_OK;
 }
+
+json_t *schedules_json(const struct schedules *s, int64_t from, int64_t most)
+{
+    json_t *all = json_array();
+    int64_t at = 0;
+    for (const struct schedule *one = s->table; one != NULL && at < from + most;
+         one = one->hh.next, at++) {
+        if (at >= from)
+            json_array_append_new(all, json_sprintf("%s.%s", one->pool->pool, one->id));
+    }
+    return all;
+}

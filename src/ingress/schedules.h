@@ -5,6 +5,7 @@
 #ifndef AX_INGRESS_SCHEDULES_H
 #define AX_INGRESS_SCHEDULES_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -28,5 +29,7 @@ void schedules_saw(struct schedules *s, const char *pool, const char *id);
 enum schedules_room schedules_room(const struct schedules *s, const char *pool,
                                    struct over_quota *e);
 int64_t schedules_count(const struct schedules *s);
+/* A new array of "pool.id", at most `most` of them after the first `from`. NULL: out of memory. */
+json_t *schedules_json(const struct schedules *s, int64_t from, int64_t most);
 
 #endif

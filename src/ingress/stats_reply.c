@@ -2,16 +2,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ingress/ingress.h"
 #include "ingress/key_index.h"
 #include "ingress/queue/queue.h"
+#include "ingress/schedules.h"
 #include "stats/history.h"
 #include "stats/stats_answer.h"
 #include "task/peer/instance.h"
 #include "task/peer/lease.h"
 
 #define NOTE_EVERY_MS 1000
+#define SCHEDULES_A_PAGE 5000  /* some 350 KB, below any max_payload in use */
 #define OVER_NS 300000000000LL /* "the last five minutes" */
 
 /* How often one priority was refused as full. queue: borrowed; a queue is never freed. */
@@ -125,13 +128,33 @@ static json_t *answer(struct stats_reply *r)
     return NULL;
 }
 
+/* The body "schedules", or "schedules 5000" for those after the first 5,000, asks for their names
+ * as well. */
+static json_t *add_schedules(struct stats_reply *r, json_t *o, natsMsg *msg)
+{
+    char body[32];
+    long long from = 0;
+    const struct schedules *all = r->ing->schedules;
+    int bytes = natsMsg_GetDataLength(msg);
+    if (o == NULL || bytes <= 0 || bytes >= (int)sizeof(body))
+        return o;
+    snprintf(body, sizeof(body), "%.*s", bytes, natsMsg_GetData(msg));
+    if (strncmp(body, STATS_ASK_SCHEDULES, sizeof(STATS_ASK_SCHEDULES) - 1) != 0)
+        return o;
+    from = strtoll(body + sizeof(STATS_ASK_SCHEDULES) - 1, NULL, 10);
+    from = from < 0 ? 0 : from;
+    json_object_set_new(o, "schedules", schedules_json(all, from, SCHEDULES_A_PAGE));
+    json_object_set_new(o, "schedules_total", json_integer(schedules_count(all)));
+    return o;
+}
+
 static void on_query(void *arg, natsMsg *msg)
 {
     struct stats_reply *r = arg;
     const char *reply = replies_of(&r->ing->replies, msg);
     if (reply != NULL) {
         note(r);
-        stats_answer_send(r->ing->wire, reply, answer(r));
+        stats_answer_send(r->ing->wire, reply, add_schedules(r, answer(r), msg));
     }
     natsMsg_Destroy(msg);
 }

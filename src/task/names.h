@@ -20,6 +20,8 @@
 #define SUBMIT_ANY "ax.submit" /* protobuf only: each task names its priority and pool */
 #define CANCEL_PREFIX "ax.cancel."
 #define RECORD_PREFIX "ax.record."
+/* Body of a query on STATS_SUBJECT. */
+#define STATS_ASK_SCHEDULES "schedules"
 #define STATS_SUBJECT "ax.figures"
 #define DEFAULT_POOL "default"
 

@@ -8,13 +8,19 @@
 
 ax_err stats_query_ask(struct stats_query *q, natsConnection *nc, struct problem *p)
 {
+    return stats_query_ask_for(q, nc, "", p);
+}
+
+ax_err stats_query_ask_for(struct stats_query *q, natsConnection *nc, const char *body,
+                           struct problem *p)
+{
     char inbox[INBOX_MAX];
     q->answers = json_array();
     if (q->answers == NULL)
         return problem_set(p, AX_E_NOMEM, "%s", ax_err_text(AX_E_NOMEM));
     natsStatus s = natsConnection_SubscribeSync(&q->sub, nc, inbox_new(inbox));
     if (s == NATS_OK)
-        s = natsConnection_PublishRequestString(nc, STATS_SUBJECT, inbox, "");
+        s = natsConnection_PublishRequestString(nc, STATS_SUBJECT, inbox, body);
     return s == NATS_OK
                ? AX_OK
                : problem_set(p, connect_error(s), "%s: %s", STATS_SUBJECT, natsStatus_GetText(s));

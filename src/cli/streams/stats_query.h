@@ -20,6 +20,9 @@ struct stats_query {
 /* Asks every daemon. nc: borrowed for the life of q. q is released by stats_query_free in any case.
  * AX_E_NOMEM, AX_E_DISCONNECTED: p says why. */
 ax_err stats_query_ask(struct stats_query *q, natsConnection *nc, struct problem *p);
+/* The same with a body, which asks for more (docs/protocol.md, "Stats"). */
+ax_err stats_query_ask_for(struct stats_query *q, natsConnection *nc, const char *body,
+                           struct problem *p);
 /* Takes answers until enough() is true, or for at most wait_ms. answers: borrowed. */
 void stats_query_gather(struct stats_query *q, int64_t wait_ms,
                         bool (*enough)(void *arg, const json_t *answers), void *arg);
