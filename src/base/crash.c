@@ -1,9 +1,14 @@
 #include "base/crash.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/log.h"
+
+#define UNREAD_MS 500
 
 static char last_word[160];
 
@@ -11,6 +16,9 @@ static char last_word[160];
  * default action, core file included. */
 static void on_crash(int number)
 {
+    log_flush();
+    if (poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, UNREAD_MS) != 1)
+        return; /* nobody reads it */
     char digits[2] = {(char)('0' + number / 10 % 10), (char)('0' + number % 10)};
     ssize_t n = write(STDERR_FILENO, last_word, strlen(last_word));
     n = n < 0 ? n : write(STDERR_FILENO, digits, sizeof(digits));

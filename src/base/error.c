@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text/safe_text.h"
 
 const char *ax_err_text(ax_err e)
@@ -56,5 +57,6 @@ void error_print(const char *program, const char *text)
 {
     char safe[SAFE_TEXT_GROWTH * sizeof(((struct problem *)NULL)->text)];
     safe_text(text, strlen(text), SAFE_TEXT_MESSAGE, safe, sizeof(safe));
+    log_flush();
     fprintf(stderr, "%s: %s\n", program, safe);
 }

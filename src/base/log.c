@@ -18,6 +18,7 @@
 #define SUPPRESSED_MAX 40 /* " suppressed=" and a number */
 
 static void (*writer)(const char *line, size_t bytes);
+static void (*flush)(void);
 static const char *program_name = "ax";
 static enum log_level threshold = LOG_INFO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -41,6 +42,17 @@ void log_init(const char *program, enum log_level level)
 void log_set_writer(void (*write)(const char *line, size_t bytes))
 {
     writer = write;
+}
+
+void log_set_flush(void (*wait)(void))
+{
+    flush = wait;
+}
+
+void log_flush(void)
+{
+    if (flush != NULL)
+        flush();
 }
 
 int log_level_parse(const char *s)

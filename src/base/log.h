@@ -16,6 +16,11 @@ void log_init(const char *program, enum log_level level);
 /* Lines go there, each in one call with its newline, in place of stderr; NULL: to stderr. Set while
  * no other thread logs. */
 void log_set_writer(void (*write)(const char *line, size_t bytes));
+/* flush waits, for a moment at most, until what the writer took is written; it may run in a handler
+ * of a signal. log_flush calls it: before the end of the process, and before others write to
+ * stderr. */
+void log_set_flush(void (*flush)(void));
+void log_flush(void);
 /* "error", "warn", "info", "debug"; -1 if none of them. */
 int log_level_parse(const char *s);
 /* msg: constant text; fields: the pairs after it as one printf format, with log_quote where a value

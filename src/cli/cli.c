@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/text/safe_text.h"
 #include "bus/connect.h"
 #include "cli/failure.h"
@@ -21,6 +22,7 @@ static void put_line(const char *line)
         safe_text(line, strlen(line), SAFE_TEXT_MESSAGE, safe, sizeof(safe));
         line = safe;
     }
+    log_flush();
     fprintf(stderr, "ax: %s\n", line);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io/outlet.h"
 #include "base/leave.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
     }
     log_init("ax-dispatch", (enum log_level)log_level_parse(o.log_level));
     loop_block_signals();
+    outlet_start(); /* in vain: log lines wait for their reader */
     static struct dispatch dispatch;
     struct dispatch *d = &dispatch;
     err = dispatch_start(d, &o, &p);

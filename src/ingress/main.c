@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/io/outlet.h"
 #include "base/leave.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     log_init("ax-ingress", (enum log_level)log_level_parse(options.log_level));
+    outlet_start(); /* in vain: log lines wait for their reader */
     clock_init(&clock);
     ing.clock = &clock;
     ing.options = &options;

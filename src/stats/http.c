@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io/outlet.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "stats/http_listen.h"
@@ -38,6 +39,8 @@ struct http {
     struct http_places places;
     uint64_t told[HTTP_PLACES_REASONS]; /* what of places.dropped metrics know */
     struct metric *dropped[HTTP_PLACES_REASONS];
+    struct metric *log_dropped;
+    uint64_t log_told; /* the same */
     struct log_gate gate;
 };
 
@@ -87,9 +90,17 @@ static struct http_place *place_of(struct MHD_Connection *c)
     return info != NULL ? info->socket_context : NULL;
 }
 
+static void tell_log_dropped(struct http *h)
+{
+    uint64_t more = outlet_dropped() - h->log_told;
+    h->log_told += more;
+    metric_add(h->log_dropped, (int64_t)more);
+}
+
 static enum MHD_Result answer_metrics(struct http *h, struct MHD_Connection *c)
 {
     http_places_set_large(&h->places, place_of(c));
+    tell_log_dropped(h);
     size_t bytes = 0;
     char *text = metrics_text(&bytes);
     if (text == NULL) {
@@ -203,6 +214,8 @@ static void add_metrics(struct http *h)
         h->dropped[i] = metrics_get(METRIC_COUNTER, "ax_http_dropped_total",
                                     "HTTP connections dropped before their end.", labels[i]);
     }
+    h->log_dropped = metrics_get(METRIC_COUNTER, "ax_log_lines_dropped_total",
+                                 "Lines of the log left out because nobody read stderr.", "");
 }
 
 /* Takes h and the socket: what it cannot start is freed. */

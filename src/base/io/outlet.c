@@ -1,8 +1,10 @@
 #include "base/io/outlet.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,13 +17,14 @@
 #define RESERVED_BYTES ((size_t)32 * 1024) /* for log lines */
 /* PIPE_BUF: what is written in one piece does not mix with what others write. */
 #define PIECE_BYTES 4096
+#define FLUSH_MS 1000
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t change; /* there is more to write, all is written, or it stops */
     struct thread thread;
     char *ring;                      /* NULL: not started */
-    uint64_t put, took;              /* bytes since the start */
+    atomic_uint_fast64_t put, took;  /* bytes since the start */
     uint64_t dropped, dropped_taken; /* lines */
     bool stopping, ended;
 } outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -53,14 +56,28 @@ static size_t next_piece(char piece[PIECE_BYTES])
     return end != NULL ? (size_t)(end - piece) + 1 : bytes;
 }
 
+/* Somebody reads again. With the lock, which it gives back meanwhile. */
+static void say_dropped(void)
+{
+    uint64_t lines = outlet.dropped - outlet.dropped_taken;
+    outlet.dropped_taken += lines;
+    pthread_mutex_unlock(&outlet.lock);
+    log_warn("stderr is not read fast enough, lines were dropped", "lines=%" PRIu64, lines);
+    pthread_mutex_lock(&outlet.lock);
+}
+
 static void *empty(void *arg)
 {
     char piece[PIECE_BYTES];
     (void)arg;
     pthread_mutex_lock(&outlet.lock);
     for (;;) {
-        while (outlet.put == outlet.took && !outlet.stopping)
-            pthread_cond_wait(&outlet.change, &outlet.lock);
+        while (outlet.put == outlet.took && !outlet.stopping) {
+            if (outlet.dropped != outlet.dropped_taken)
+                say_dropped();
+            else
+                pthread_cond_wait(&outlet.change, &outlet.lock);
+        }
         size_t bytes = next_piece(piece);
         if (bytes == 0)
             break;
@@ -119,6 +136,14 @@ static void write_line(const char *line, size_t bytes)
     write_within(line, bytes, ROOM_BYTES);
 }
 
+/* No lock: it may be held by whom a signal has interrupted. */
+static void flush(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int ms = 0; ms < FLUSH_MS && atomic_load(&outlet.put) != atomic_load(&outlet.took); ms++)
+        nanosleep(&pause, NULL);
+}
+
 bool outlet_start(void)
 {
     pthread_condattr_t clock;
@@ -137,17 +162,8 @@ bool outlet_start(void)
         return false;
     }
     log_set_writer(write_line);
+    log_set_flush(flush);
     return true;
-}
-
-uint64_t outlet_take_dropped(void)
-{
-    pthread_mutex_lock(&outlet.lock);
-    bool room = outlet.put - outlet.took < ROOM_BYTES / 2;
-    uint64_t lines = room ? outlet.dropped - outlet.dropped_taken : 0;
-    outlet.dropped_taken += lines;
-    pthread_mutex_unlock(&outlet.lock);
-    return lines;
 }
 
 uint64_t outlet_dropped(void)
@@ -185,6 +201,7 @@ void outlet_stop(int64_t wait_ms)
         return; /* it waits in write, with the ring, until the process ends */
     thread_join(&outlet.thread);
     log_set_writer(NULL);
+    log_set_flush(NULL);
     free(outlet.ring);
     outlet.ring = NULL;
 }

@@ -1,5 +1,6 @@
 /* The way to stderr for a program that must never wait for whoever reads it: a bounded buffer, and
- * a thread that empties it. What does not fit is dropped, and counted in lines. Any thread.
+ * a thread that empties it. What does not fit is dropped, counted in lines, and
+ * said in the log once somebody reads again. Any thread.
  *
  * Not started, or started in vain, writes go to stderr at once, and wait. */
 #ifndef AX_BASE_IO_OUTLET_H
@@ -10,13 +11,11 @@
 #include <stdint.h>
 
 /* Starts the thread, which has the caller's signal mask, and sends log lines this way, too
- * (log_set_writer). False: no memory, no thread (errno). */
+ * (log_set_writer, log_set_flush). False: no memory, no thread (errno). */
 bool outlet_start(void);
 /* Takes all of it or none, and leaves room for log lines. It should end with a newline: then lines
  * of others come between lines only. Sets no errno. */
 void outlet_write(const char *text, size_t bytes);
-/* How many lines were dropped since the last call; 0 also while there is hardly room to say so. */
-uint64_t outlet_take_dropped(void);
 /* How many lines were dropped in all. */
 uint64_t outlet_dropped(void);
 /* Waits at most wait_ms until all is written, then ends the thread. Where nobody reads, what is

@@ -10,7 +10,6 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "base/io/outlet.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/work/worker_mail.h"
@@ -99,13 +98,6 @@ static void start_backlog(struct worker *w)
     }
 }
 
-static void say_dropped(void)
-{
-    uint64_t lines = outlet_take_dropped();
-    if (lines > 0)
-        log_warn("stderr is not read fast enough, lines were dropped", "lines=%" PRIu64, lines);
-}
-
 static int room(const struct worker *w)
 {
     return starts_room(&w->starts, w->concurrency - w->running);
@@ -115,7 +107,6 @@ static void check_timers(struct worker *w)
 {
     int64_t now_ms = clock_now_ms();
     struct job *j;
-    say_dropped();
     guard_ensure(&w->guard); /* not now: then before the next command */
     DL_FOREACH(w->jobs, j)
         check_job(w, j, now_ms);
