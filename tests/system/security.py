@@ -26,7 +26,7 @@ class Authority:
         self.directory = directory
         self.ca, self.ca_key = (os.path.join(directory, f"{name}{end}") for end in (".pem", "-key.pem"))
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                f"/CN={name}", "-keyout", self.ca_key, "-out", self.ca)
+                f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign,cRLSign", "-keyout", self.ca_key, "-out", self.ca)
 
     def files(self, name, host="127.0.0.1"):
         """(certificate, key) for a server on host, or a client."""
@@ -35,7 +35,9 @@ class Authority:
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
                 "-keyout", key, "-out", request)
         with open(extra, "w") as f:
-            f.write(f"subjectAltName={'IP' if host[0].isdigit() else 'DNS'}:{host}\n")
+            f.write(f"subjectAltName={'IP' if host[0].isdigit() else 'DNS'}:{host}\n"
+                    "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n"
+                    "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
         openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self.ca_key, "-CAcreateserial", "-days", "2",
                 "-extfile", extra, "-out", cert)
         return cert, key
