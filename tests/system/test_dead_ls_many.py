@@ -22,13 +22,13 @@ async def test(ax):
         began = time.monotonic()
         out = await good(ax, *args, "--limit", str(LETTERS))
         took = time.monotonic() - began
-        assert took < 6 * SLOW, f"ax {args}: {took:.1f} s for {LETTERS} letters"
+        assert took < 12 * SLOW, f"ax {args}: {took:.1f} s for {LETTERS} letters"
         rows = len(json.loads(out)) if "--json" in args else out.count("\n") - 1
         assert rows == LETTERS, rows
     began = time.monotonic()
     code, shown = await terminal(ax, "dead", "ls", "--limit", str(LETTERS))
     assert code == 0 and shown.count(b"no such address") == LETTERS, (code, shown[-200:])
-    assert time.monotonic() - began < 12 * SLOW, time.monotonic() - began
+    assert time.monotonic() - began < 20 * SLOW, time.monotonic() - began
 
     code, out, err = await cli(ax, "dead", "ls")
     assert code == 0 and out.count("\n") == 101 and f"100 of {LETTERS} dead letters" in err, err
