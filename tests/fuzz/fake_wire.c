@@ -83,6 +83,21 @@ void loop_leave(struct loop *l)
     (void)l;
 }
 
+bool loop_enter_within(struct loop *l, int64_t limit_ms)
+{
+    (void)l;
+    (void)limit_ms;
+    return true;
+}
+
+bool loop_stands_still(struct loop *l, char *why, size_t cap)
+{
+    (void)l;
+    (void)why;
+    (void)cap;
+    return false;
+}
+
 void loop_timer_stop(struct loop *l, struct loop_timer *t)
 {
     if (t->heap_index == 0)
