@@ -1,6 +1,5 @@
 # ax work that is not told what is ready (poll refuses more files than RLIMIT_NOFILE): its commands go on and are
 # acknowledged, and it stops when told.
-# ctest: sanitize=address
 import os
 import resource
 

@@ -1,6 +1,5 @@
 # ax work reaps what commands leave behind, whose parent it becomes: as process 1 of a container, and else, where process
 # 1 might not.
-# ctest: sanitize=address
 import subprocess
 
 from harness import eventually, own, run
