@@ -179,12 +179,12 @@ static struct connection *connection_new(const struct options *o, const char *na
 
 static void on_disconnected(natsConnection *nc, void *closure)
 {
-    const struct wire_events *e = ((struct connection *)closure)->events;
     if (natsConnection_IsClosed(nc)) {
         /* nats.c also calls this, on a thread of its own, after the connection was closed: its
          * listener may not exist any more. */
         return;
     }
+    const struct wire_events *e = ((struct connection *)closure)->events;
     log_warn("disconnected from NATS, reconnecting", NULL);
     if (e != NULL && e->disconnected != NULL)
         e->disconnected(e->arg);
